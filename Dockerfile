@@ -1,0 +1,31 @@
+# Two stages: the first builds a wheel and installs it, the second carries only the result.
+FROM python:3.12-slim AS build
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE ./
+COPY redfish_fm redfish_fm
+COPY schemas schemas
+COPY mockups mockups
+RUN python -m venv /opt/redfish-fm \
+    && /opt/redfish-fm/bin/pip install --no-cache-dir .
+
+FROM python:3.12-slim
+LABEL org.opencontainers.image.title="redfish-fm" \
+      org.opencontainers.image.licenses="Apache-2.0"
+RUN useradd --system --uid 10001 --no-create-home --home-dir /var/lib/redfish-fm redfish-fm \
+    && install -d -o 10001 -g 10001 -m 0700 /var/lib/redfish-fm
+COPY --from=build /opt/redfish-fm /opt/redfish-fm
+ENV PATH=/opt/redfish-fm/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    REDFISH_FM_HOST=0.0.0.0 \
+    REDFISH_FM_PORT=8443 \
+    REDFISH_FM_STATE=/var/lib/redfish-fm/state
+USER 10001:10001
+VOLUME /var/lib/redfish-fm
+EXPOSE 8443
+STOPSIGNAL SIGTERM
+# The certificate may be the service's own: over loopback it is not verified.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["python", "-c", "import os, ssl, urllib.request as u; u.urlopen(f\"https://127.0.0.1:{os.environ['REDFISH_FM_PORT']}/healthz\", timeout=2, context=ssl._create_unverified_context())"]
+ENTRYPOINT ["redfish-fm"]
+CMD ["serve"]

@@ -1,0 +1,331 @@
+"""The composition root: the only module that imports every room and puts them together."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import secrets
+import signal
+import sys
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from redfish_fm import __version__, logs, resources
+from redfish_fm.clocks import Clock, ScaledClock, SystemClock
+from redfish_fm.config import Config
+from redfish_fm.control.base import Base
+from redfish_fm.control.kernel import Kernel, KernelConfig
+from redfish_fm.control.reconcile import Policy
+from redfish_fm.control.tip import TipView
+from redfish_fm.drivers import registry
+from redfish_fm.drivers.base import Driver
+from redfish_fm.drivers.virtual import topology
+from redfish_fm.errors import FmError
+from redfish_fm.fabric.model import Inventory
+from redfish_fm.mapping.bindings import binding_edit
+from redfish_fm.mapping.drafts import Draft
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported import analyse
+from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.changes import Change, Edit, Space
+from redfish_fm.redfish.documents import account_document, service_documents
+from redfish_fm.redfish.passwords import hash_password
+from redfish_fm.redfish.privileges import Privileges
+from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.service import Service
+from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.server.http import HttpServer
+from redfish_fm.server.limits import Limits
+from redfish_fm.server.listener import listen
+from redfish_fm.server.metrics import Metrics, Sample
+from redfish_fm.server.tls import ensure_certificate, operator_certificate, server_context
+from redfish_fm.store.base import SessionRow, Store, StoredState
+from redfish_fm.store.memory import DurableState, MemoryStore
+from redfish_fm.store.mockup import read_mockup
+from redfish_fm.store.sqlite import SqliteStore
+
+log = logging.getLogger(__name__)
+
+UUID_KEY = "uuid"
+"""Key in the META space: the ServiceRoot.UUID, made once per state."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is served before any client wrote: inventory documents, facts, and driven fabrics.
+
+    `first` are the edits of the very first start (an import's documents); empty afterwards.
+    """
+
+    documents: Mapping[str, Mapping[str, Any]]
+    facts: Facts
+    inventories: tuple[Inventory, ...]
+    first: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The protocol's tables, loaded from schemas/."""
+
+    catalog: Catalog
+    registries: Registries
+    privileges: Privileges
+
+    @classmethod
+    def load(cls) -> "_Tables":
+        folder = resources.schemas_dir()
+        return cls(Catalog.load(folder), Registries.load(folder), Privileges.load(folder))
+
+
+async def serve(config: Config) -> int:
+    """Serve until SIGTERM or SIGINT; return the exit code.
+
+    Raises FmError or OSError, with one clear line, where it can not start.
+    """
+    logs.configure(config.log_format)
+    clock = SystemClock()
+    stop = _stop_on_signals()
+    async with contextlib.AsyncExitStack() as stack:
+        folder = config.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = _store(config, clock)
+        stack.push_async_callback(store.close)
+        stored = await store.load()
+        tables = _Tables.load()
+        world = _world(config, stored)
+        drivers = await stack.enter_async_context(_drivers(config, world, clock))
+        service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
+        base = _base(config, tables, world, service_uuid)
+        kernel = Kernel(store, base, drivers, clock, _kernel_config(config))
+        accounts = Accounts()
+        accounts.load(stored.spaces)
+        kernel.writer.on_publish.append(lambda changes: _follow(accounts, changes))
+        kernel.start(stored)
+        del stored
+        running = asyncio.create_task(kernel.run())
+        stack.push_async_callback(_ended, running)
+        stack.push_async_callback(kernel.close)
+        await _first_start(config, kernel, tables.catalog, world, service_uuid)
+        sessions = Sessions(
+            store,
+            SessionRow,
+            clock,
+            timeout_s=config.session_timeout_s,
+            limit=config.session_limit,
+        )
+        await sessions.load()
+        service = Service(
+            tables.catalog,
+            tables.registries,
+            tables.privileges,
+            kernel.published,
+            kernel.commits.commit,
+            sessions,
+            accounts,
+            odata_types=sorted(base.odata_types),
+            body_bytes_max=config.body_limit_bytes,
+        )
+        await _serve_http(config, stack, folder, service, kernel, store, clock, running, stop)
+    return 0
+
+
+def _stop_on_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+def _store(config: Config, clock: Clock) -> SqliteStore | MemoryStore:
+    if config.state is None:
+        return MemoryStore(DurableState(), clock, config.source_name)
+    return SqliteStore(config.state, config.source_name, clock)
+
+
+def _stored_uuid(stored: StoredState) -> str | None:
+    raw = stored.spaces.get(Space.META, {}).get(UUID_KEY)
+    return None if raw is None else raw.decode()
+
+
+def _world(config: Config, stored: StoredState) -> World:
+    if config.mockup is not None:
+        return _imported_world(config.mockup, stored)
+    name = config.topology or ""
+    inventories = topology.load(name, resources.mockups_dir()).inventories()
+    rendered = render_inventories(list(inventories))
+    return World(rendered.documents, rendered.facts, tuple(inventories))
+
+
+def _imported_world(path: Path, stored: StoredState) -> World:
+    """Return the world of a mockup: from the files at the first start, then from the store."""
+    kept = stored.spaces.get(Space.INVENTORY)
+    if kept:
+        imported = analyse({uri: msgspec.json.decode(raw) for uri, raw in kept.items()})
+        return World(imported.inventory, imported.facts, tuple(imported.fabrics))
+    tree = read_mockup(path)
+    imported = analyse(tree.documents)
+    for defect in (*tree.defects, *imported.defects):
+        log.warning("import: %s", defect)
+    first = (
+        *(_new(Space.INVENTORY, uri, document) for uri, document in tree.documents.items()),
+        *(_new(Space.DOCUMENT, uri, document) for uri, document in imported.wanted.items()),
+        *(binding_edit(None, binding) for binding in imported.bindings),
+    )
+    return World(imported.inventory, imported.facts, tuple(imported.fabrics), first)
+
+
+def _new(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
+    return Edit(space, key, None, msgspec.json.encode(document))
+
+
+@contextlib.asynccontextmanager
+async def _drivers(
+    config: Config, world: World, clock: Clock
+) -> AsyncIterator[Mapping[str, Driver]]:
+    make = registry.factory("virtual")
+    fabric_clock = ScaledClock(clock, config.time_scale)
+    drivers: dict[str, Driver] = {}
+    try:
+        for inventory in world.inventories:
+            drivers[inventory.fabric] = make(
+                inventory, clock, fabric_clock, config.state, config.seed
+            )
+        yield drivers
+    finally:
+        for driver in drivers.values():
+            await driver.close()
+
+
+def _base(config: Config, tables: _Tables, world: World, service_uuid: str) -> Base:
+    catalog = tables.catalog
+    root = catalog.types["ServiceRoot"].properties
+    top_level = [
+        name
+        for name, info in root.items()
+        if info.link_to
+        and "{" not in catalog.types[info.link_to].uris[0]
+        and catalog.uri_of(info.link_to) in world.documents
+    ]
+    service = service_documents(
+        catalog,
+        tables.registries,
+        uuid=service_uuid,
+        product_version=__version__,
+        top_level=top_level,
+        session_timeout_s=config.session_timeout_s,
+    )
+    return Base({**world.documents, **service}, world.facts, service)
+
+
+def _kernel_config(config: Config) -> KernelConfig:
+    policy = Policy(
+        observe_interval_s=config.observe_interval_s,
+        enforce=config.foreign_bindings == "enforce",
+    )
+    return KernelConfig(config.sync_budget_s, policy)
+
+
+def _follow(accounts: Accounts, changes: Sequence[Change]) -> None:
+    for change in changes:
+        accounts.apply(change.edits)
+
+
+async def _first_start(
+    config: Config, kernel: Kernel, catalog: Catalog, world: World, service_uuid: str
+) -> None:
+    """Commit what a new state begins with: identity, the imported documents, the first admin."""
+    uri, document = account_document(catalog, "admin", config.admin_user, "Administrator")
+    if kernel.writer.tip.spaces[Space.META].get(UUID_KEY) is not None:
+        return
+    if config.admin_password is None:
+        password = secrets.token_urlsafe(15)
+        print(f"redfish-fm first start: user {config.admin_user} password {password}", flush=True)
+    else:
+        password = config.admin_password.reveal()
+    secret = await asyncio.to_thread(hash_password, password)
+
+    def prepare(_: TipView) -> Draft:
+        edits = (
+            Edit(Space.META, UUID_KEY, None, service_uuid.encode()),
+            *world.first,
+            _new(Space.DOCUMENT, uri, document),
+            Edit(Space.SECRET, uri, None, secret),
+        )
+        return Draft(OutcomeKind.CREATED, uri, edits)
+
+    await kernel.writer.submit(prepare, "service")
+
+
+async def _serve_http(
+    config: Config,
+    stack: contextlib.AsyncExitStack,
+    folder: Path,
+    service: Service,
+    kernel: Kernel,
+    store: Store,
+    clock: Clock,
+    running: "asyncio.Task[None]",
+    stop: asyncio.Event,
+) -> None:
+    context = None
+    if not config.http:
+        if config.tls_cert is not None and config.tls_key is not None:
+            files = operator_certificate(config.tls_cert, config.tls_key)
+        else:
+            files = ensure_certificate(folder / "tls", config.host, clock.wall_s())
+        context = server_context(files)
+    server = HttpServer(
+        service.handle,
+        service.transport_error,
+        limits=Limits(body_bytes=config.body_limit_bytes),
+        metrics=Metrics(lambda: _samples(kernel, store)).render,
+        clock=clock,
+    )
+    listener = await listen(server, config.host, config.port, context)
+    stack.push_async_callback(server.stop)
+    stack.push_async_callback(listener.close)
+    gc.collect()
+    gc.freeze()
+    print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({stopped, running}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if running.done():
+        print("redfish-fm: a part of the service ended by itself", file=sys.stderr)
+        await running
+        raise FmError("a part of the service ended by itself")
+
+
+async def _ended(running: "asyncio.Task[None]") -> None:
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+
+
+def _samples(kernel: Kernel, store: Any) -> list[Sample]:
+    loops = kernel.loops
+    return [
+        Sample("redfish_fm_commits_total", "Changes committed", store.commits),
+        Sample("redfish_fm_store_transactions_total", "Store transactions", store.transactions),
+        Sample("redfish_fm_failed_batches_total", "Failed batches", kernel.writer.failed_batches),
+        *(
+            Sample(name, text, value, {"fabric": fabric})
+            for fabric, loop in loops.items()
+            for name, text, value in (
+                ("redfish_fm_observations_total", "Looks at a fabric", loop.cycles),
+                ("redfish_fm_steps_rejected_total", "Steps hardware refused", loop.rejected),
+                ("redfish_fm_steps_unknown_total", "Steps of unknown outcome", loop.unknown),
+                ("redfish_fm_isolation_violations", "Seen now", len(loop.violations)),
+                ("redfish_fm_foreign_bindings", "Seen now", len(loop.foreign)),
+            )
+        ),
+    ]

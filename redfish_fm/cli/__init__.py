@@ -1,0 +1,20 @@
+"""The command `redfish-fm`: words in, one call, words out. No logic of its own lives here.
+
+Exit codes: 0 fine, 1 failed, 2 wrong usage or configuration. Answers go to stdout, everything
+else to stderr. `--json` is there wherever something is shown.
+"""
+
+import click
+
+from redfish_fm import __version__
+from redfish_fm.cli import doctor, routes, serve, topology
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="redfish-fm", message="%(prog)s %(version)s")
+def main() -> None:
+    """Redfish and Swordfish fabric manager, emulator and gateway."""
+
+
+for command in (serve.serve, topology.topology, routes.routes, doctor.doctor):
+    main.add_command(command)

@@ -1,0 +1,37 @@
+"""The flags that set configuration keys, in one table; docs/configuration.md follows it.
+
+Values stay text here: redfish_fm.config checks them, so that all mistakes appear at once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_SETTINGS = (
+    ("--topology", "NAME|FILE", "Shipped topology (redfish-fm topology list) or a YAML file."),
+    ("--mockup", "DIR|ZIP", "Redfish mockup to serve instead of a topology."),
+    ("--config", "FILE", "TOML file of settings; flags and environment win over it."),
+    ("--host", "ADDRESS", "Where to listen (default 127.0.0.1)."),
+    ("--port", "N", "TCP port (default 8443); 0 picks a free one."),
+    ("--http", None, "Plain HTTP instead of TLS; on loopback only."),
+    ("--state", "DIR", "State folder (default ~/.local/state/redfish-fm/SOURCE)."),
+    ("--ephemeral", None, "Keep nothing on disk."),
+    ("--seed", "N", "What the virtual fabric's chances derive from (default 0)."),
+    ("--time-scale", "X", "Fabric seconds per second (default 1); 0 jumps to the next timer."),
+    ("--event-destinations", "CIDR,…", "Networks that events may be sent to."),
+    ("--tls-cert", "FILE", "PEM certificate chain; without it one is made."),
+    ("--tls-key", "FILE", "PEM private key of --tls-cert."),
+    ("--log-format", "text|json", "Form of the log lines on stderr (default text)."),
+)
+
+
+def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add every setting's flag to a command; a flag that is not given arrives as None."""
+    for flag, metavar, text in reversed(_SETTINGS):
+        if metavar is None:
+            option = click.option(flag, is_flag=True, default=None, help=text)
+        else:
+            option = click.option(flag, metavar=metavar, help=text)
+        command = option(command)
+    return command

@@ -1,0 +1,55 @@
+"""How the command line speaks: tables or JSON on stdout, one line and a hint on stderr."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+
+
+class Failure(click.ClickException):
+    """What the command was asked for did not work: exit code 1."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write "redfish-fm: …", one line for each problem, and a hint to stderr."""
+        for line in self.message.splitlines():
+            click.echo(f"redfish-fm: {line}", file=file, err=file is None)
+        if self.hint:
+            click.echo(f"hint: {self.hint}", file=file, err=file is None)
+
+
+class Misuse(Failure):
+    """The flags, environment or file can not be meant like that: exit code 2."""
+
+    exit_code = 2
+
+
+def print_json(value: object) -> None:
+    """Write one JSON document, indented, with sorted keys so that two answers compare."""
+    click.echo(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows under headers: a table for eyes, tab-separated lines for a pipe."""
+    if not sys.stdout.isatty():
+        for row in (headers, *rows):
+            click.echo("\t".join(row))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, markup=False, emoji=False).print(table)

@@ -1,0 +1,339 @@
+"""Every setting: its key, type, range and default, and where its value came from.
+
+Knows no other room. Precedence: flag > environment (REDFISH_FM_*) > TOML file > default. All
+mistakes are reported at once, each with its key; an unknown key is refused by name. The admin
+password comes from the environment only and never shows in a repr. docs/configuration.md lists
+the same keys; a test compares them.
+"""
+
+import difflib
+import ipaddress
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import msgspec.inspect
+from msgspec import Meta
+
+from redfish_fm.errors import FmError
+
+ENV_PREFIX = "REDFISH_FM_"
+DEFAULT_TOPOLOGY = "ai-pod"
+
+_PATHS = ("state", "mockup", "tls_cert", "tls_key")
+_SWITCH_WORDS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
+_PASSWORD_ENV = "REDFISH_FM_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable
+# Read by tests, and set in every container by Kubernetes for a Service called redfish-fm.
+_FOREIGN_ENV = re.compile(r"REDFISH_FM_(SHARED|TEST_.*|SERVICE_HOST|SERVICE_PORT.*|PORT_\d.*)")
+# A setting given by a stronger source also silences its rival in a weaker one.
+_RIVALS = (("topology", "mockup"), ("ephemeral", "state"))
+
+
+class ConfigError(FmError):
+    """The configuration can not be used. `problems` has one line for each mistake."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A text that never shows in a repr, log or dump. `reveal()` is the only way to read it."""
+
+    _text: str = field(repr=False)
+
+    def reveal(self) -> str:
+        """Return the secret itself."""
+        return self._text
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration, checked. Exactly one of `topology` and `mockup` is set."""
+
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    """Address or name to listen on."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8443
+    """TCP port to listen on; 0 picks a free one."""
+    http: bool = False
+    """Plain HTTP instead of TLS; loopback only."""
+    state: Path | None = None
+    """State folder; None exactly when `ephemeral`."""
+    ephemeral: bool = False
+    """Keep nothing on disk."""
+    seed: Annotated[int, Meta(ge=0)] = 0
+    """What everything random in the virtual fabric derives from."""
+    time_scale: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
+    """Fabric seconds per service second; 0 jumps from timer to timer."""
+    topology: Annotated[str, Meta(min_length=1)] | None = None
+    """Shipped topology name, its parameters after a colon, or a YAML file."""
+    mockup: Path | None = None
+    """Folder or zip of a Redfish mockup to serve."""
+    sync_budget_s: Annotated[float, Meta(ge=0, le=300)] = 5.0
+    """Longest time a write waits for the hardware before it becomes a Task."""
+    page_size: Annotated[int, Meta(ge=1)] | None = None
+    """Members of a collection in one answer; None means all."""
+    log_format: Literal["text", "json"] = "text"
+    """Form of the log lines on stderr."""
+    tls_cert: Path | None = None
+    """PEM file of the server's certificate chain; None means a self-made one."""
+    tls_key: Path | None = None
+    """PEM file of the private key belonging to `tls_cert`."""
+    admin_user: Annotated[str, Meta(min_length=1, max_length=64)] = "admin"
+    """User name of the account made at the first start."""
+    session_timeout_s: Annotated[int, Meta(ge=30, le=86400)] = 1800
+    """A session unused for this long ends."""
+    session_limit: Annotated[int, Meta(ge=1, le=100_000)] = 64
+    """Sessions open at once."""
+    body_limit_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 1 << 20
+    """Longest request body; a longer one is answered 413."""
+    foreign_bindings: Literal["report", "enforce"] = "report"
+    """What to do with bindings that this service did not make."""
+    observe_interval_s: Annotated[float, Meta(ge=0.01, le=3600)] = 1.0
+    """Time between two looks at a fabric when nothing hints at a change."""
+    event_destinations: tuple[str, ...] = ()
+    """Networks events may be sent to; empty: all but loopback, link-local and metadata."""
+    admin_password: Secret | None = None
+    """From REDFISH_FM_ADMIN_PASSWORD only; None: one is made and shown once."""
+
+    @property
+    def source_name(self) -> str:
+        """Name of the topology or mockup as a file name; names the default state folder."""
+        return _source_name(self.topology, self.mockup)
+
+
+KEYS: Mapping[str, Any] = {
+    setting.name: setting
+    for setting in msgspec.structs.fields(Config)
+    if setting.name != "admin_password"
+}
+"""Every key that a flag, the environment or a file may set, with its msgspec description."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """One value as given. `rank` orders sources, the strongest highest."""
+
+    value: object
+    source: str
+    rank: int
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Config:
+    """Return the configuration these flags and this environment make.
+
+    `flags` has a key's value, or None where the flag was not given, and "config" for the TOML
+    file. Raises ConfigError naming every mistake.
+    """
+    problems: list[str] = []
+    given = _collect(flags, environ, problems)
+    values: dict[str, Any] = {}
+    for key, one in given.items():
+        try:
+            values[key] = _convert(key, one)
+        except msgspec.ValidationError:
+            problems.append(f"{key}: must be {describe(key)}, not {one.value!r} ({one.source})")
+    for pair in _RIVALS:
+        _silence_weaker(values, given, pair)
+    problems.extend(_conflicts(values, given))
+    if problems:
+        raise ConfigError(tuple(problems))
+    return Config(**_with_defaults(values, environ))
+
+
+def _collect(
+    flags: Mapping[str, object], environ: Mapping[str, str], problems: list[str]
+) -> dict[str, _Given]:
+    """Return each key's strongest value; later sources overwrite earlier ones."""
+    flags = {key: value for key, value in flags.items() if value is not None}
+    config = flags.pop("config", None) or environ.get(ENV_PREFIX + "CONFIG")
+    given: dict[str, _Given] = {}
+    if config:
+        given.update(_from_file(Path(str(config)), problems))
+    given.update(_from_environment(environ, problems))
+    for key, value in flags.items():
+        if key in KEYS:
+            given[key] = _Given(value, f"--{key.replace('_', '-')}", 3)
+        else:
+            problems.append(_unknown(key, "flag"))
+    return given
+
+
+def _from_file(path: Path, problems: list[str]) -> Iterator[tuple[str, _Given]]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problems.append(f"config: {path} can not be read: {error.strerror}")
+        return
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problems.append(f"config: {path} is not TOML: {error}")
+        return
+    for key, value in document.items():
+        if key in KEYS:
+            yield key, _Given(value, str(path), 1)
+        elif key == "admin_password":
+            problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({path})")
+        else:
+            problems.append(_unknown(key, str(path)))
+
+
+def _from_environment(
+    environ: Mapping[str, str], problems: list[str]
+) -> Iterator[tuple[str, _Given]]:
+    for name, text in sorted(environ.items()):
+        if not name.startswith(ENV_PREFIX) or _FOREIGN_ENV.fullmatch(name):
+            continue
+        key = name.removeprefix(ENV_PREFIX).lower()
+        if name == _PASSWORD_ENV:
+            yield "admin_password", _Given(Secret(text), name, 2)
+        elif key in KEYS:
+            yield key, _Given(text, name, 2)
+        elif key != "config":
+            problems.append(_unknown(key, name))
+
+
+def _convert(key: str, given: _Given) -> object:
+    """Return the value in the key's type. Text is read leniently, TOML values are not."""
+    value = given.value
+    if isinstance(value, Secret):
+        if not value.reveal():
+            raise msgspec.ValidationError("must not be empty")
+        return value
+    if isinstance(value, str):
+        value = _from_text(key, value)
+    return msgspec.convert(value, KEYS[key].type, strict=given.rank == 1, dec_hook=_path)
+
+
+def _from_text(key: str, text: str) -> object:
+    if key == "event_destinations":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if key in _PATHS and text:
+        return Path(text).expanduser()
+    if KEYS[key].type is bool:
+        return _SWITCH_WORDS.get(text.lower(), text.lower())
+    return text
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, Path):
+        return value
+    raise msgspec.ValidationError("Expected a path")
+
+
+def _silence_weaker(
+    values: dict[str, Any], given: Mapping[str, _Given], pair: tuple[str, str]
+) -> None:
+    """Drop the rival from the weaker source; a switch that is off has no rival."""
+    ranks = {key: given[key].rank for key in pair if values.get(key)}
+    for key, rank in ranks.items():
+        if rank < max(ranks.values()):
+            del values[key]
+
+
+def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterator[str]:
+    """Yield what single values can not show: pairs that contradict, files that are not there."""
+    if "topology" in values and "mockup" in values:
+        yield f"mockup: excludes topology ({given['mockup'].source})"
+    if values.get("ephemeral") and "state" in values:
+        yield f"state: excludes ephemeral ({given['state'].source})"
+    if ("tls_cert" in values) != ("tls_key" in values):
+        missing = "tls_key" if "tls_cert" in values else "tls_cert"
+        yield f"{missing}: is missing; tls_cert and tls_key come together"
+    if values.get("http"):
+        host = values.get("host", "127.0.0.1")
+        if not is_loopback(host):
+            yield f"http: plain HTTP is served on loopback only, not on {host}"
+    for key in ("mockup", "tls_cert", "tls_key"):
+        if key in values and not values[key].exists():
+            yield f"{key}: {values[key]} does not exist ({given[key].source})"
+    for network in values.get("event_destinations", ()):
+        if not _is_network(network):
+            where = given["event_destinations"].source
+            yield f"event_destinations: {network!r} is not an address or network ({where})"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach `host` (an address, or the name localhost)."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_defaults(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values with the two defaults that depend on others: topology and state."""
+    if "mockup" not in values:
+        values.setdefault("topology", DEFAULT_TOPOLOGY)
+    if not values.get("ephemeral") and "state" not in values:
+        home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+        name = _source_name(values.get("topology"), values.get("mockup"))
+        values["state"] = home / ".local" / "state" / "redfish-fm" / name
+    return values
+
+
+def _source_name(topology: str | None, mockup: Path | None) -> str:
+    if mockup is not None:
+        resolved = mockup.resolve()
+        name = resolved.stem if resolved.is_file() else resolved.name
+    else:
+        name = re.sub(r"\.ya?ml$", "", Path(topology or DEFAULT_TOPOLOGY).name)
+    return re.sub(r"[^A-Za-z0-9._=-]+", "-", name).strip("-.") or "fabric"
+
+
+def _unknown(key: str, source: str) -> str:
+    close = difflib.get_close_matches(key, KEYS, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"{key}: unknown key{hint} ({source})"
+
+
+def describe(key: str) -> str:
+    """Return what a key's value must be, for people: "an integer from 0 to 65535"."""
+    if key == "admin_password":
+        return "a text that is not empty"
+    return " or ".join(
+        _describe(kind) for kind in _kinds(msgspec.inspect.type_info(KEYS[key].type))
+    )
+
+
+def _kinds(kind: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:
+    """Yield the alternatives of a type; None is how a key is left out, so nobody can give it."""
+    alternatives = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    return (one for one in alternatives if not isinstance(one, msgspec.inspect.NoneType))
+
+
+def _describe(kind: msgspec.inspect.Type) -> str:
+    match kind:
+        case msgspec.inspect.BoolType():
+            return "true or false"
+        case msgspec.inspect.IntType(ge=low, le=high):
+            return f"an integer{_range(low, high)}"
+        case msgspec.inspect.FloatType(ge=low, le=high):
+            return f"a number{_range(low, high)}"
+        case msgspec.inspect.LiteralType(values=values):
+            return " or ".join(str(value) for value in values)
+        case msgspec.inspect.StrType(max_length=None):
+            return "a text that is not empty"
+        case msgspec.inspect.StrType(max_length=longest):
+            return f"a text of 1 to {longest} characters"
+        case msgspec.inspect.VarTupleType():
+            return "a list of addresses or networks"
+        case _:
+            return "a path"
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f" of at least {low:g}"
+    return f" from {low:.12g} to {high:.12g}"

@@ -1,0 +1,1 @@
+"""The one writer of wanted state, operations, and a reconcile loop per fabric."""

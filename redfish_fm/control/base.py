@@ -1,0 +1,73 @@
+"""The inventory layer as documents: what drivers or a mockup said, fixed while it lives.
+
+Shared, read-only, by the tip and the published state. Documents are kept as bytes and parsed
+when needed (DESIGN section 3). Knows URIs and members, nothing of fabrics beyond the Facts that
+mapping made of the same inventory.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.mapping.domain import apply_document
+from redfish_fm.mapping.facts import Facts
+
+ROOT = "/redfish/v1"
+
+
+def type_name_of(document: Mapping[str, Any]) -> str:
+    """Return the unversioned type of a document: "Zone" for "#Zone.v1_6_3.Zone"."""
+    return str(document.get("@odata.type", "")).rsplit(".", 1)[-1].lstrip("#")
+
+
+def parent_of(uri: str) -> str:
+    """Return the URI one segment up."""
+    return uri.rsplit("/", 1)[0]
+
+
+class Base:
+    """Inventory documents by URI, the collections among them, and their fixed members."""
+
+    def __init__(
+        self,
+        documents: Mapping[str, Mapping[str, Any]],
+        facts: Facts,
+        service: Iterable[str] = (),
+    ) -> None:
+        self.facts = facts
+        self.service = frozenset(service)
+        self.documents: dict[str, bytes] = {}
+        self.odata_types: set[str] = set()
+        self.collections: set[str] = set()
+        self.members: dict[str, set[str]] = {}
+        self._endpoints: list[str] = []
+        for uri, document in documents.items():
+            self._keep(uri, document)
+        for uri in self.documents:
+            parent = parent_of(uri)
+            if parent in self.collections:
+                self.members.setdefault(parent, set()).add(uri)
+
+    def _keep(self, uri: str, document: Mapping[str, Any]) -> None:
+        name = type_name_of(document)
+        self.documents[uri] = msgspec.json.encode(document)
+        self.odata_types.add(str(document.get("@odata.type", "")))
+        if name.endswith("Collection"):
+            self.collections.add(uri)
+        elif name == "Endpoint":
+            self._endpoints.append(uri)
+
+    def parsed(self, uri: str) -> dict[str, Any] | None:
+        """Return the inventory document at `uri`, parsed anew."""
+        raw = self.documents.get(uri)
+        return None if raw is None else msgspec.json.decode(raw)
+
+    def new_index(self) -> FabricIndex:
+        """Return an index that knows the facts and the discovered endpoints, nothing wanted."""
+        index = FabricIndex()
+        self.facts.fill(index)
+        for uri in self._endpoints:
+            apply_document(index, self.facts, uri, None, self.parsed(uri))
+        return index

@@ -1,0 +1,23 @@
+"""Ids of client-made resources: the base-36 text of the change's sequence number.
+
+Pure. A sequence number is never used twice, so neither is an id (DESIGN section 3).
+"""
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def base36(number: int) -> str:
+    """Return a non-negative number in base 36, lower case, without padding."""
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    digits = ""
+    while True:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+        if number == 0:
+            return digits
+
+
+def resource_id(seq: int, further: int = 0) -> str:
+    """Return the id of a change's resource; `further` n gives the n-th further one, "-n"."""
+    return base36(seq) if further == 0 else f"{base36(seq)}-{further}"

@@ -1,0 +1,84 @@
+"""The heart assembled: writer, operations and one reconcile loop per fabric, without any HTTP.
+
+The composition root gives it a store, an inventory and drivers; simulation and tests do the same.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redfish_fm.clocks import Clock
+from redfish_fm.control.base import Base
+from redfish_fm.control.commits import Commits
+from redfish_fm.control.operations import Operations
+from redfish_fm.control.published import Published
+from redfish_fm.control.reconcile import FabricLoop, Policy
+from redfish_fm.control.state import WantedState
+from redfish_fm.control.writer import Writer
+from redfish_fm.drivers.base import Driver
+from redfish_fm.store.base import Store, StoredState
+
+CLOSE_TIMEOUT_S = 2.0
+"""How long a stop waits for what is in flight before it lets go."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelConfig:
+    """How the kernel behaves; times in seconds of the service clock."""
+
+    sync_budget_s: float = 5.0
+    policy: Policy = Policy()
+
+
+class Kernel:
+    """Owns every part that can change or drive something. Use as: start, then run as a task."""
+
+    def __init__(
+        self,
+        store: Store,
+        base: Base,
+        drivers: Mapping[str, Driver],
+        clock: Clock,
+        config: KernelConfig,
+    ) -> None:
+        self._store = store
+        self._drivers = dict(drivers)
+        self.published = Published(WantedState(base))
+        self.writer = Writer(store, base, self.published, clock)
+        self.operations = Operations(self.writer, self.published, clock)
+        self.commits = Commits(self.writer, self.operations, config.sync_budget_s)
+        self.loops = {
+            fabric: FabricLoop(
+                fabric,
+                driver,
+                self.writer,
+                self.published,
+                self.operations,
+                clock,
+                config.policy,
+            )
+            for fabric, driver in self._drivers.items()
+        }
+        for loop in self.loops.values():
+            self.writer.on_publish.append(loop.published)
+
+    def start(self, stored: StoredState) -> None:
+        """Take over what the store has loaded; call once, before `run`."""
+        self.writer.start(stored)
+
+    async def run(self) -> None:
+        """Commit and reconcile until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.writer.run())
+            for loop in self.loops.values():
+                tasks.create_task(loop.run())
+
+    async def close(self) -> None:
+        """Decide what is in flight, then close drivers and the store. Call while `run` runs."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.writer.close()
+        for driver in self._drivers.values():
+            await driver.close()
+        await self._store.close()

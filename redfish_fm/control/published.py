@@ -1,0 +1,149 @@
+"""The published state: what readers see, rendered when asked, invalidated when it changes.
+
+Satisfies redfish.view.View. Holds only what is durable, plus what was last observed. Everything
+here runs without await, so a reader never meets a half-published change.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from redfish_fm.control.base import Base, type_name_of
+from redfish_fm.control.state import WantedState
+from redfish_fm.mapping.operations import task_document
+from redfish_fm.redfish import etag
+from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.view import Origin, Representation
+
+_encoder = msgspec.json.Encoder()
+
+
+class Published:
+    """The three layers laid over each other, one cached Representation per resource.
+
+    `rendered` counts work done, for the tests that hold it to O(change).
+    """
+
+    def __init__(self, state: WantedState) -> None:
+        self.state = state
+        self.rendered = 0
+        self._observed: dict[str, Mapping[str, Any]] = {}
+        self._cache: dict[str, Representation] = {}
+
+    @property
+    def base(self) -> Base:
+        """The inventory below."""
+        return self.state.base
+
+    @property
+    def seq(self) -> int:
+        """The sequence number of the newest published change."""
+        return self.state.seq
+
+    def replace(self, state: WantedState) -> None:
+        """Show another state from now on; used once, after a reload from disk."""
+        self.state = state
+        self._cache.clear()
+
+    def apply(self, change: Change) -> None:
+        """Publish one durable change."""
+        for uri in self.state.apply_all(change.edits):
+            self._cache.pop(uri, None)
+        self.state.seq = change.seq
+
+    def observe(self, patches: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
+        """Lay new observed properties over resources (None: nothing observed); return changed."""
+        changed = set()
+        for uri, patch in patches.items():
+            if self._observed.get(uri) == patch:
+                continue
+            changed.add(uri)
+            self._cache.pop(uri, None)
+            if patch is None:
+                self._observed.pop(uri, None)
+            else:
+                self._observed[uri] = patch
+        return changed
+
+    def observed(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the observed properties laid over `uri`, or None."""
+        return self._observed.get(uri)
+
+    def exists(self, uri: str) -> bool:
+        """Return whether `get` would find something, without rendering it."""
+        return self.state.exists(uri)
+
+    def get(self, uri: str) -> Representation | None:
+        """Return the resource at `uri`, from the cache where nothing it shows has changed."""
+        found = self._cache.get(uri)
+        if found is None:
+            document = self._compose(uri)
+            if document is None:
+                return None
+            found = self._cache[uri] = self._render(uri, document)
+        return found
+
+    def _compose(self, uri: str) -> dict[str, Any] | None:
+        operation = self.state.task_operation(uri)
+        if operation is not None:
+            return task_document(operation)
+        document = self.state.document(uri)
+        if document is None:
+            if uri not in self.base.collections:
+                return None
+            document = self._collection(uri)
+        document["@odata.id"] = f"{uri}/" if uri == "/redfish/v1" else uri
+        observed = self._observed.get(uri)
+        if observed is not None:
+            lay_over(document, observed)
+        for pointer, sources in self.state.links.get(uri, {}).items():
+            _put_links(document, pointer, sorted(sources))
+        return document
+
+    def _collection(self, uri: str) -> dict[str, Any]:
+        document = self.base.parsed(uri) or {}
+        if uri == _TASKS:
+            members = [operation.task for operation in self.state.operations.values()]
+        else:
+            members = self.state.members_of(uri)
+        document["Members"] = [{"@odata.id": member} for member in members]
+        document["Members@odata.count"] = len(members)
+        return document
+
+    def _render(self, uri: str, document: dict[str, Any]) -> Representation:
+        self.rendered += 1
+        document.pop("@odata.etag", None)
+        raw = _encoder.encode(document)
+        wanted = self.state.wanted_tag(uri) or ""
+        tag = etag.join(wanted, etag.content_tag(raw))
+        body = b'{"@odata.etag":' + _encoder.encode(tag) + b"," + raw[1:]
+        return Representation(uri, type_name_of(document), self._origin(uri), body, tag, wanted)
+
+    def _origin(self, uri: str) -> Origin:
+        if uri in self.base.service or uri in self.base.collections:
+            return Origin.SERVICE
+        return Origin.INVENTORY if uri in self.base.documents else (
+            Origin.SERVICE if self.state.task_operation(uri) else Origin.WANTED
+        )
+
+
+_TASKS = "/redfish/v1/TaskService/Tasks"
+
+
+def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Lay observed properties over a document, object by object; lists are replaced whole."""
+    for name, value in patch.items():
+        below = document.get(name)
+        if isinstance(value, Mapping) and isinstance(below, dict):
+            lay_over(below, value)
+        else:
+            document[name] = value
+
+
+def _put_links(document: dict[str, Any], pointer: str, sources: list[str]) -> None:
+    *path, last = pointer.strip("/").split("/")
+    place = document
+    for name in path:
+        place = place.setdefault(name, {})
+    place[last] = [{"@odata.id": source} for source in sources]

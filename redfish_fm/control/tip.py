@@ -1,0 +1,99 @@
+"""The tip as mapping may read it while it judges one write (mapping.drafts.Tip).
+
+A thin view: nothing here changes state, and nothing here is observed except what rules need:
+which vPPBs are occupied and how a newly added target does.
+"""
+
+import datetime
+from collections.abc import Container, Mapping
+from typing import Any
+
+from redfish_fm.clocks import Clock
+from redfish_fm.control.ids import resource_id
+from redfish_fm.control.published import Published
+from redfish_fm.control.state import WantedState
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import VppbId
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.redfish.changes import Space
+
+
+class TipView:
+    """Satisfies mapping.drafts.Tip over the writer's tip. `occupied` is filled by the loops."""
+
+    def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
+        self.state = state
+        self._published = published
+        self._clock = clock
+        self.occupied_by_fabric: dict[str, frozenset[VppbId]] = {}
+
+    @property
+    def next_id(self) -> str:
+        """The Id for the one resource this write makes."""
+        return resource_id(self.state.seq + 1)
+
+    def new_id(self, n: int) -> str:
+        """Return the Id of the n-th further resource of this write."""
+        return resource_id(self.state.seq + 1, n)
+
+    @property
+    def index(self) -> FabricIndex:
+        """The typed index at the tip."""
+        return self.state.index
+
+    @property
+    def facts(self) -> Facts:
+        """What inventory means to the fabrics."""
+        return self.state.base.facts
+
+    @property
+    def occupied(self) -> Container[VppbId]:
+        """The vPPBs last seen bound by others, or whose state is not known."""
+        return frozenset().union(*self.occupied_by_fabric.values())
+
+    def timestamp(self) -> str:
+        """Return the wall time as Redfish DateTime text, in UTC with seconds."""
+        return date_time(self._clock.wall_s())
+
+    def document(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the wanted document, or inventory with its overlay."""
+        return self.state.document(uri)
+
+    def exists(self, uri: str) -> bool:
+        """Return whether there is a resource at `uri`."""
+        return self.state.exists(uri)
+
+    def wanted(self, uri: str) -> bytes | None:
+        """Return the bytes stored in DOCUMENT space."""
+        return self.state.spaces[Space.DOCUMENT].get(uri)
+
+    def overlay(self, uri: str) -> bytes | None:
+        """Return the bytes stored in OVERLAY space."""
+        return self.state.spaces[Space.OVERLAY].get(uri)
+
+    def is_wanted(self, uri: str) -> bool:
+        """Return whether `uri` lives in DOCUMENT space."""
+        return uri in self.state.spaces[Space.DOCUMENT]
+
+    def is_inventory(self, uri: str) -> bool:
+        """Return whether `uri` is discovered or imported and fixed."""
+        return uri in self.state.base.documents and uri not in self.state.base.service
+
+    def wanted_tag(self, uri: str) -> str | None:
+        """Return the W part of the ETag at the tip."""
+        return self.state.wanted_tag(uri)
+
+    def busy(self, uri: str) -> str | None:
+        """Return the URI of the Task whose open operation holds `uri`."""
+        return self.state.held.get(uri)
+
+    def status(self, uri: str) -> tuple[str | None, str | None]:
+        """Return the last observed Status (State, Health) of the endpoint at `uri`."""
+        status = (self._published.observed(uri) or {}).get("Status") or {}
+        return status.get("State"), status.get("Health")
+
+
+def date_time(wall_s: float) -> str:
+    """Return seconds since 1970 as Redfish DateTime text in UTC, "2026-12-01T03:04:05Z"."""
+    moment = datetime.datetime.fromtimestamp(wall_s, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

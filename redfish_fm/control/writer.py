@@ -1,0 +1,252 @@
+"""The only one who changes wanted state: checks against the tip, commits in groups, publishes.
+
+A submitted write is judged and laid on the tip in one step without await. The flusher takes all
+that wait, has the store commit them as one transaction, and publishes them in one step. Whatever
+rests on what is not yet durable (also a refusal) leaves only once that is durable.
+DESIGN section 3, "One writer".
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from redfish_fm.clocks import Clock
+from redfish_fm.control.base import Base
+from redfish_fm.control.published import Published
+from redfish_fm.control.state import WantedState
+from redfish_fm.control.tip import TipView
+from redfish_fm.mapping.drafts import Draft
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.store.base import (
+    OutcomeUnknown,
+    Store,
+    StoreConflict,
+    StoredState,
+    StoreError,
+    StoreFull,
+)
+
+log = logging.getLogger(__name__)
+
+Prepare = Callable[[TipView], Draft]
+"""Judge one write against the tip: a Draft, or RedfishError with every reason."""
+
+BATCH_MAX = 256
+"""Changes in one transaction at most, so that the first of a burst is not kept waiting."""
+RELOAD_BACKOFF_S = (0.05, 0.2, 1.0, 5.0)
+"""Waits between attempts to reload after an unknown COMMIT; the last one repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A write that is durable and published. `change` is None where there was nothing to do."""
+
+    draft: Draft
+    change: Change | None
+
+
+class _InFlight:
+    """One change on the tip that is not durable yet, and who waits for it."""
+
+    __slots__ = ("change", "future")
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Whoever asked may be gone: an outcome nobody reads is not a fault.
+        self.future.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+class Writer:
+    """Serialises every change of wanted state. Run `run` as a task; submit from anywhere.
+
+    `on_publish` callbacks are called, without await, with each batch just published.
+    """
+
+    def __init__(self, store: Store, base: Base, published: Published, clock: Clock) -> None:
+        self._store = store
+        self._base = base
+        self._published = published
+        self._clock = clock
+        self._tip = WantedState(base)
+        self._durable_seq = 0
+        self._pending: list[_InFlight] = []
+        self._flying: list[_InFlight] = []
+        self._wake = asyncio.Event()
+        self._halted: str | None = "the service is starting"
+        self._closing = False
+        self.on_publish: list[Callable[[Sequence[Change]], None]] = []
+        self.tip_view = TipView(self._tip, published, clock)
+        self.failed_batches = 0
+
+    @property
+    def tip(self) -> WantedState:
+        """The newest state, in flight included. Only the writer changes it."""
+        return self._tip
+
+    @property
+    def halted(self) -> str | None:
+        """Why nothing can be written now, or None."""
+        return self._halted
+
+    def start(self, stored: StoredState) -> None:
+        """Take over what the store has loaded, as tip and as published, and accept writes."""
+        self._tip.load(stored)
+        self._published.state.load(stored)
+        self._durable_seq = stored.seq
+        self._halted = None
+
+    async def submit(self, prepare: Prepare, actor: str) -> Committed:
+        """Judge a write and make it durable; returns once it is published.
+
+        Raises RedfishError: a refusal of `prepare` (true of durable state), 503 when the store
+        can not be written now, 507 when it is full. A cancelled caller does not take it back.
+        """
+        while True:
+            self._refuse_while_halted()
+            try:
+                draft = prepare(self.tip_view)
+            except RedfishError:
+                if await self._rests_on_durable_state():
+                    raise
+                continue
+            if not draft.edits:
+                if await self._rests_on_durable_state():
+                    return Committed(draft, None)
+                continue
+            flight = self._lay_on_tip(draft, actor)
+            await asyncio.shield(flight.future)
+            return Committed(draft, flight.change)
+
+    def _refuse_while_halted(self) -> None:
+        if self._closing:
+            raise unavailable("the service is stopping")
+        if self._halted is not None:
+            raise unavailable(self._halted)
+
+    async def _rests_on_durable_state(self) -> bool:
+        """Wait until what is in flight now is decided; False if it failed, so judge again."""
+        in_flight = self._pending or self._flying
+        if not in_flight:
+            return True
+        try:
+            await asyncio.shield(in_flight[-1].future)
+        except RedfishError:
+            return False
+        return True
+
+    def _lay_on_tip(self, draft: Draft, actor: str) -> _InFlight:
+        operation = draft.operation
+        change = Change(
+            self._tip.seq + 1,
+            self._clock.wall_s(),
+            actor,
+            draft.edits,
+            self.tip_view.next_id if operation is not None else None,
+        )
+        self._tip.apply_all(change.edits)
+        self._tip.seq = change.seq
+        flight = _InFlight(change)
+        self._pending.append(flight)
+        self._wake.set()
+        return flight
+
+    async def run(self) -> None:
+        """Commit what is submitted, batch after batch, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._pending:
+                self._flying = self._pending[:BATCH_MAX]
+                del self._pending[:BATCH_MAX]
+                await self._commit(self._flying)
+                self._flying = []
+
+    async def close(self) -> None:
+        """Refuse new writes and wait until everything in flight is decided."""
+        self._closing = True
+        while self._pending or self._flying:
+            await asyncio.wait([(self._pending or self._flying)[-1].future])
+
+    async def _commit(self, batch: list[_InFlight]) -> None:
+        changes = [flight.change for flight in batch]
+        try:
+            self._durable_seq = await self._store.commit(self._durable_seq, changes)
+        except (OutcomeUnknown, StoreConflict) as error:
+            await self._recover(batch, error)
+        except StoreFull as error:
+            self._fail(batch, RedfishError(507, (messages.insufficient_storage(),)), error)
+        except StoreError as error:
+            self._fail(batch, unavailable("the change could not be stored"), error)
+        else:
+            self._publish(batch)
+
+    def _publish(self, batch: list[_InFlight]) -> None:
+        changes = [flight.change for flight in batch]
+        for change in changes:
+            self._published.apply(change)
+        for callback in self.on_publish:
+            callback(changes)
+        for flight in batch:
+            flight.future.set_result(None)
+
+    def _fail(self, batch: list[_InFlight], answer: RedfishError, cause: StoreError) -> None:
+        """Take back everything in flight, newest first: later changes may rest on the batch."""
+        self.failed_batches += 1
+        log.warning("batch of %d changes was not stored: %s", len(batch), cause)
+        undone = batch + self._pending
+        self._pending = []
+        for flight in reversed(undone):
+            self._tip.apply_all(flight.change.undo())
+        self._tip.seq = self._durable_seq
+        for flight in undone:
+            flight.future.set_exception(answer)
+
+    async def _recover(self, batch: list[_InFlight], cause: StoreError) -> None:
+        """COMMIT ended in doubt: stop writing, ask the disk, then answer what is true."""
+        self._halted = "the outcome of a commit is being established"
+        log.warning("commit in doubt, reloading: %s", cause)
+        stored = await self._reload()
+        landed = stored.seq == batch[-1].change.seq
+        self._durable_seq = stored.seq
+        if landed:
+            self._publish(batch)
+        undone = [] if landed else batch
+        if undone or self._pending:
+            self._fail(undone, unavailable("the change was not stored"), cause)
+        if not self._tip.holds(stored):
+            self._take_over(stored)
+        self._halted = None
+
+    def _take_over(self, stored: StoredState) -> None:
+        log.error("stored state at %d differs from the tip: taking the stored one", stored.seq)
+        self._tip = WantedState(self._base)
+        self._tip.load(stored)
+        self.tip_view.state = self._tip
+        fresh = WantedState(self._base)
+        fresh.load(stored)
+        self._published.replace(fresh)
+
+    async def _reload(self) -> StoredState:
+        attempt = 0
+        while True:
+            try:
+                return await self._store.load()
+            except StoreError as error:
+                delay_s = RELOAD_BACKOFF_S[min(attempt, len(RELOAD_BACKOFF_S) - 1)]
+                attempt += 1
+                self._halted = "the store can not be read"
+                log.warning("reload failed, again in %.2f s: %s", delay_s, error)
+                await self._clock.sleep(delay_s)
+
+
+def unavailable(reason: str, retry_after_s: int = 1) -> RedfishError:
+    """Return a 503 that says why and when to come back."""
+    return RedfishError(
+        503,
+        (messages.service_temporarily_unavailable(str(retry_after_s)),),
+        {"Retry-After": str(retry_after_s), "X-Reason": reason},
+    )

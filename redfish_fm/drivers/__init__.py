@@ -1,0 +1,1 @@
+"""Southbound adapters: each drives one kind of fabric, real or simulated."""

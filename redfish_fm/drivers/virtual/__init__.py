@@ -1,0 +1,1 @@
+"""A whole fabric in memory: topology, hardware that refuses what hardware refuses, faults."""

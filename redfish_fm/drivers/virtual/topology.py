@@ -1,0 +1,80 @@
+"""Topology files: finds, reads and checks them, and gives an inventory per fabric.
+
+Knows files and the words of `spec`; what a topology means is in `layout`. Every error of a file
+is reported at once, each with its path and line.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from redfish_fm.drivers.virtual.layout import lay_out
+from redfish_fm.drivers.virtual.source import Problem, Problems, convert, parse
+from redfish_fm.drivers.virtual.spec import TopologySpec
+from redfish_fm.errors import FmError
+from redfish_fm.fabric.model import Inventory
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+class TopologyError(FmError):
+    """A topology can not be used; `problems` are all its reasons, `source` its file or name."""
+
+    def __init__(self, source: str, problems: tuple[Problem, ...]) -> None:
+        self.source = source
+        self.problems = problems
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(f"topology {source}:{lines}")
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A checked topology. Made by `load` and `read`."""
+
+    name: str
+    description: str
+    fabrics: tuple[Inventory, ...]
+
+    def inventories(self) -> tuple[Inventory, ...]:
+        """Return one inventory per fabric, in the order of the file."""
+        return self.fabrics
+
+
+def names(mockups_dir: Path) -> tuple[str, ...]:
+    """Return the names of the topologies in `mockups_dir`, sorted."""
+    return tuple(sorted(path.stem for path in mockups_dir.glob("*.yaml")))
+
+
+def load(name_or_path: str, mockups_dir: Path) -> Topology:
+    """Return the topology of that name in `mockups_dir`, or of that YAML file.
+
+    What ends in .yaml or .yml or has a slash is a file, all else a name. Raises TopologyError.
+    """
+    if name_or_path.endswith(_SUFFIXES) or "/" in name_or_path:
+        path = Path(name_or_path)
+    else:
+        path = mockups_dir / f"{name_or_path}.yaml"
+        if not path.is_file():
+            known = ", ".join(names(mockups_dir))
+            _refuse(name_or_path, f"no such topology; there are: {known or 'none'}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopologyError(name_or_path, (Problem("", None, str(error)),)) from error
+    return read(text, name_or_path)
+
+
+def read(text: str, source: str) -> Topology:
+    """Return the topology that a YAML text describes. Raises TopologyError with every reason."""
+    problems = Problems()
+    value = parse(text, problems)
+    spec: TopologySpec | None = None
+    if not problems.count or value is not None:
+        spec = convert(value, TopologySpec, "", problems)
+    fabrics = lay_out(spec, problems) if spec is not None else ()
+    if problems.count or spec is None:
+        raise TopologyError(source, problems.found)
+    return Topology(spec.name, spec.description, fabrics)
+
+
+def _refuse(source: str, text: str) -> None:
+    raise TopologyError(source, (Problem("", None, text),))

@@ -1,0 +1,1 @@
+"""The domain: hosts, units, zones, connections and bindings as pure values and rules."""

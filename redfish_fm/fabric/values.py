@@ -1,0 +1,181 @@
+"""Endpoints, zones, connections, units and bindings as the isolation rules see them.
+
+Pure values, read from documents by mapping, kept in fabric.index, judged by fabric.zoning.
+Resource ids (`id` of Endpoint, Zone, Connection, Chunk) are opaque unique strings; in the running
+service they are the URIs of the resources. Redfish: Endpoint, Zone, Connection, MemoryChunks.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from redfish_fm.fabric.model import BindTarget, VppbId
+
+
+class Role(Enum):
+    """Redfish ConnectedEntities.EntityRole, folded over all entities of one endpoint."""
+
+    INITIATOR = "Initiator"
+    TARGET = "Target"
+    BOTH = "Both"
+    EXEMPT = "Exempt"
+    """Switch, Bridge, StorageExpander, Manager, FabricBridge without a chunk: no isolation."""
+
+
+class Binder(Enum):
+    """What binds a unit on a `bind` fabric: joining a zone, or a Connection."""
+
+    ZONE = "zone"
+    CONNECTION = "connection"
+    NOTHING = "nothing"
+    """The fabric is not of kind bind, or no driver can bind this unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The smallest thing a driver can bind alone.
+
+    `within` names the unit that contains it (an LD's MLD), whose taking takes this one too.
+    `target` is None where no driver can bind it (an import without hardware).
+    """
+
+    id: str
+    fabric: str
+    binder: Binder
+    exclusive: bool = True
+    target: BindTarget | None = None
+    within: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One Redfish Endpoint. Invariant: `host` is set iff the role initiates.
+
+    `units` are what it gives access to as a target; `state` and `health` are the last observed
+    Status (None = not known) and matter only for new targets (rule 6).
+    """
+
+    id: str
+    fabric: str
+    role: Role
+    host: str | None = None
+    units: frozenset[str] = frozenset()
+    ports: frozenset[str] = frozenset()
+    """Switch-side or device-side ports it uses, for the one-initiator-per-port rule."""
+
+
+class ZoneType(Enum):
+    """Redfish Zone.ZoneType."""
+
+    DEFAULT = "Default"
+    ENDPOINTS = "ZoneOfEndpoints"
+    ZONES = "ZoneOfZones"
+    RESOURCE_BLOCKS = "ZoneOfResourceBlocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """One Redfish Zone. `endpoints` keeps the client's order; duplicates are a violation."""
+
+    id: str
+    fabric: str
+    zone_type: ZoneType
+    endpoints: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    routing: bool = False
+    """Zone.DefaultRoutingEnabled."""
+
+
+class Access(Enum):
+    """Redfish Connection AccessCapabilities (the two that memory chunks know)."""
+
+    READ = "Read"
+    WRITE = "Write"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkGrant:
+    """One row of Connection.MemoryChunkInfo."""
+
+    chunk: str
+    access: frozenset[Access]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One Redfish Connection: what is granted between two sides."""
+
+    id: str
+    fabric: str
+    initiators: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    chunks: tuple[ChunkGrant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A memory chunk of a domain; offset and size in MiB; `unit` is the LD or device it lies in."""
+
+    id: str
+    unit: str
+    offset_mib: int | None
+    size_mib: int
+    access: frozenset[Access] = frozenset({Access.READ, Access.WRITE})
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A wanted binding, as recorded by the commit that granted it.
+
+    `holders` are the ids of the zones or connections that keep it alive; the last one to leave
+    releases it. `host` owns the VCS.
+    """
+
+    fabric: str
+    unit: str
+    host: str
+    vppb: VppbId
+    target: BindTarget
+    holders: frozenset[str]
+
+
+class Rule(Enum):
+    """The isolation rules, one name per way to break them (DESIGN section 5)."""
+
+    HOST_SHARING = "1: exclusive unit reached by two hosts"
+    ZONE_MANY_HOSTS = "2: zone with exclusive units has initiators of several hosts"
+    ZONE_UNIT_TWICE = "2: zone-bound unit in a second zone"
+    CONNECTION_NO_COMMON_ZONE = "3: ends share no zone"
+    CONNECTION_CHUNK_FOREIGN = "3: chunk does not belong to the target"
+    CONNECTION_CHUNK_MISSING = "3: an LD is granted without naming a chunk"
+    CONNECTION_ACCESS = "3: more access than the chunk allows"
+    LD_HOST = "4: LD belongs to another host"
+    LD_FM_OWNED = "4: the FM-owned LD is never bound"
+    NO_FREE_VPPB = "4: no free vPPB in the host's virtual switch"
+    NO_PATH = "4: the host has no virtual switch on the unit's switch"
+    TARGET_UNAVAILABLE = "6: newly added target is Absent, Disabled or Critical"
+    DUPLICATE_MEMBER = "6: member named twice"
+    UNKNOWN_MEMBER = "6: member does not exist"
+    FOREIGN_FABRIC = "6: member belongs to another fabric"
+    NOT_BINDABLE = "6: endpoint without ConnectedEntities can not be bound"
+    ENDPOINT_IN_USE = "6: endpoint is in a zone or connection"
+    ZONE_IN_USE = "6: a connection would lose its last common zone"
+    PORT_HAS_INITIATOR = "5: the port already has an initiator endpoint"
+    ZONE_TYPE = "6: zone type not allowed here"
+    ZONE_NESTING = "6: a zone of zones holds zones of endpoints only"
+    MAX_ZONES = "6: the fabric holds no more zones"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One reason why a change is refused (or, in an audit, what is already wrong).
+
+    `subject` is the id of what breaks the rule (an endpoint, chunk or zone); `holder` the id of
+    what it collides with, or None; `pointer` the JSON pointer in the client's body, or None;
+    `others` further ids worth naming. Made by fabric.zoning, worded by mapping.violations.
+    """
+
+    rule: Rule
+    subject: str
+    holder: str | None = None
+    pointer: str | None = None
+    others: tuple[str, ...] = ()

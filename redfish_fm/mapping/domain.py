@@ -1,0 +1,74 @@
+"""Keeps the fabric index in step with documents, one document at a time.
+
+The only bridge from stored documents to fabric.index. Costs the size of the document, whatever
+the fabric holds.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.read import read_chunk, read_connection, read_endpoint, read_zone
+from redfish_fm.mapping.uris import fabric_of
+
+Document = Mapping[str, Any]
+
+
+def type_name(document: Document) -> str:
+    """Return the unversioned type: "Zone" for "#Zone.v1_6_3.Zone"."""
+    return str(document.get("@odata.type", "")).rsplit(".", 1)[-1].lstrip("#")
+
+
+def apply_document(
+    index: FabricIndex, facts: Facts, uri: str, pre: Document | None, post: Document | None
+) -> None:
+    """Make `index` reflect that the document at `uri` was `pre` and is `post`; None is absent.
+
+    Types that isolation does not know, and zones outside of fabrics (ResourceZones), change
+    nothing. Applying (post, pre) afterwards gives back the former index.
+    """
+    known = post if post is not None else pre
+    if known is None:
+        return
+    name = type_name(known)
+    if name in _OUTSIDE or fabric_of(uri) is not None:
+        handler = _REMOVE.get(name) if post is None else _PUT.get(name)
+        if handler is not None:
+            handler(index, facts, uri, known)
+
+
+def _put_endpoint(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
+    index.put_endpoint(read_endpoint(uri, document, facts))
+
+
+def _put_zone(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
+    index.put_zone(read_zone(uri, document))
+
+
+def _put_connection(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
+    index.put_connection(read_connection(uri, document))
+
+
+def _put_chunk(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
+    chunk = read_chunk(uri, document, facts)
+    if chunk is None:
+        index.remove_chunk(uri)
+    else:
+        index.put_chunk(chunk)
+
+
+_Handler = Callable[[FabricIndex, Facts, str, Document], None]
+_OUTSIDE = frozenset({"MemoryChunks"})
+_PUT: dict[str, _Handler] = {
+    "Endpoint": _put_endpoint,
+    "Zone": _put_zone,
+    "Connection": _put_connection,
+    "MemoryChunks": _put_chunk,
+}
+_REMOVE: dict[str, _Handler] = {
+    "Endpoint": lambda index, _facts, uri, _document: index.remove_endpoint(uri),
+    "Zone": lambda index, _facts, uri, _document: index.remove_zone(uri),
+    "Connection": lambda index, _facts, uri, _document: index.remove_connection(uri),
+    "MemoryChunks": lambda index, _facts, uri, _document: index.remove_chunk(uri),
+}

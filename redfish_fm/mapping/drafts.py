@@ -1,0 +1,137 @@
+"""What preparing a write may read (Tip) and what it makes (Draft).
+
+Pure values and one protocol between mapping and control: control keeps a Tip over its newest
+state and hands it to `writes.prepare`; the Draft that comes back is what it commits. No I/O.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import VppbId
+from redfish_fm.fabric.values import Binding
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.redfish.changes import Edit
+from redfish_fm.redfish.writes import OutcomeKind
+
+
+class Tip(Protocol):
+    """The newest state, in flight included, as one write may see it. Never observed properties.
+
+    Made by control's writer for each write; nothing in it changes while a draft is prepared.
+    """
+
+    @property
+    def next_id(self) -> str:
+        """The Id for the one resource this write makes: base 36 of its sequence number."""
+        ...
+
+    @property
+    def index(self) -> FabricIndex:
+        """The typed index of everything wanted at the tip."""
+        ...
+
+    @property
+    def facts(self) -> Facts:
+        """What inventory means to the fabrics: units, virtual switches, hosts by URI."""
+        ...
+
+    @property
+    def occupied(self) -> Container[VppbId]:
+        """The vPPBs that must not be granted: seen bound by others, releasing or unsettled."""
+        ...
+
+    def new_id(self, n: int) -> str:
+        """Return the Id of the n-th further resource of this write (from 1): `next_id`-n."""
+        ...
+
+    def timestamp(self) -> str:
+        """Return the wall time as Redfish DateTime text with seconds and zone."""
+        ...
+
+    def document(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the wanted document, or inventory with its overlay laid over; else None.
+
+        None also for collections, whose documents are derived: ask `exists`.
+        """
+        ...
+
+    def exists(self, uri: str) -> bool:
+        """Return whether there is a resource at `uri`, collections and services included."""
+        ...
+
+    def wanted(self, uri: str) -> bytes | None:
+        """Return the bytes stored in DOCUMENT space, or None."""
+        ...
+
+    def overlay(self, uri: str) -> bytes | None:
+        """Return the bytes stored in OVERLAY space, or None."""
+        ...
+
+    def is_wanted(self, uri: str) -> bool:
+        """Return whether `uri` lives in DOCUMENT space."""
+        ...
+
+    def is_inventory(self, uri: str) -> bool:
+        """Return whether `uri` is discovered, or imported and fixed."""
+        ...
+
+    def wanted_tag(self, uri: str) -> str | None:
+        """Return the W part of the ETag at the tip, or None where nothing is."""
+        ...
+
+    def busy(self, uri: str) -> str | None:
+        """Return the URI of the Task whose open operation holds `uri`, or None."""
+        ...
+
+    def status(self, uri: str) -> tuple[str | None, str | None]:
+        """Return the last observed Status (State, Health) of the endpoint at `uri`."""
+        ...
+
+
+class TakeBack(Enum):
+    """What undoing the grants of an operation means for the resource it changed."""
+
+    NOTHING = "nothing"
+    """Nothing was granted: releases only roll forward."""
+    DELETE = "delete"
+    """The operation made the resource: delete it, and what it made with it."""
+    REMOVE_MEMBERS = "remove-members"
+    """The operation added members to it: remove exactly these again."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDraft:
+    """The hardware part of a write, for control to number, store and drive.
+
+    `resources` are the URIs under change: they take only GET and DELETE until it is over.
+    `granted`, `changed` (before, after) and `released` are bindings whose records stand among
+    the draft's edits; the hardware work is in `granted` and `released`. `resource` is what
+    `take_back` applies to, and `added` maps each member URI that the write added to it (endpoints
+    of a zone, chunks of a connection) to the units it brought, so that only what failed goes.
+    """
+
+    fabric: str
+    resource: str
+    resources: frozenset[str]
+    granted: tuple[Binding, ...] = ()
+    changed: tuple[tuple[Binding, Binding], ...] = ()
+    released: tuple[Binding, ...] = ()
+    take_back: TakeBack = TakeBack.NOTHING
+    added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One write, judged and ready to commit. Made by writes.prepare, committed by control.
+
+    `kind` is CREATED, CHANGED, DELETED or NO_OPERATION (then `edits` is empty); control turns it
+    into ACCEPTED when `operation` is not observed in time. `uri` is the resource meant.
+    """
+
+    kind: OutcomeKind
+    uri: str
+    edits: tuple[Edit, ...] = ()
+    operation: OperationDraft | None = None

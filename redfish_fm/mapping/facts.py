@@ -1,0 +1,89 @@
+"""What inventory means to the fabrics: who is a host, what is a unit, which URI is which port.
+
+Pure values, made once per discovery by `inventory` or `imported`, read by everything in mapping
+and by control. Keys named `uri` have no trailing slash; a fabric's id is the last segment of its
+URI; a host's id is the URI of its ComputerSystem wherever there is one.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+
+from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
+from redfish_fm.fabric.model import BindTarget, PortId, VppbId
+from redfish_fm.fabric.values import Chunk, Unit
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything mapping knows of inventory beyond its documents. Filled once, then read only.
+
+    `entity_units` and `entity_hosts` are keyed by what an EntityLink may name, `durable_*` by
+    "FORMAT:NAME" in upper case; `port_units` and `port_hosts` by the switch port where units are
+    plugged or hosts are cabled; `port_aliases` leads from the port at the far end of a cable to
+    the switch port. `target_units` says which unit a driver's target is.
+    """
+
+    fabrics: list[FabricFacts] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    vcss: list[VcsFact] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
+    entity_units: dict[str, frozenset[str]] = field(default_factory=dict)
+    entity_hosts: dict[str, str] = field(default_factory=dict)
+    durable_units: dict[str, frozenset[str]] = field(default_factory=dict)
+    durable_hosts: dict[str, str] = field(default_factory=dict)
+    port_units: dict[str, frozenset[str]] = field(default_factory=dict)
+    port_hosts: dict[str, str] = field(default_factory=dict)
+    port_aliases: dict[str, str] = field(default_factory=dict)
+    switch_uris: dict[tuple[str, str], str] = field(default_factory=dict)
+    port_uris: dict[tuple[str, PortId], str] = field(default_factory=dict)
+    vppb_uris: dict[tuple[str, VppbId], str] = field(default_factory=dict)
+    target_units: dict[tuple[str, BindTarget], str] = field(default_factory=dict)
+    resource_ports: dict[str, str] = field(default_factory=dict)
+    """Device, logical device or endpoint to the switch port whose state is its state."""
+
+    def target_uri(self, fabric: str, target: BindTarget) -> str | None:
+        """Return the URI of the switch port that `target` is behind."""
+        return self.port_uris.get((fabric, PortId(target.switch, target.port)))
+
+    def switch_port(self, uri: str) -> str:
+        """Return the switch port at the other end of the cable, or `uri` itself."""
+        return self.port_aliases.get(uri, uri)
+
+    def vcs_hosts(self, fabric: str) -> dict[tuple[str, str], str | None]:
+        """Return the host of every (switch, vcs) of one fabric."""
+        return {(v.switch, v.vcs): v.host for v in self.vcss if v.fabric == fabric}
+
+    def fill(self, index: FabricIndex) -> None:
+        """Put fabrics, units, virtual switches and chunks into `index`."""
+        for fabric in self.fabrics:
+            index.put_fabric(fabric)
+        for unit in self.units:
+            index.put_unit(unit)
+        for vcs in self.vcss:
+            index.put_vcs(vcs)
+        for chunk in self.chunks:
+            index.put_chunk(chunk)
+
+    def take(self, other: "Facts") -> None:
+        """Add everything that `other` knows to this; the newer wins on a common key."""
+        for each in fields(self):
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(mine, dict):
+                mine.update(theirs)
+            else:
+                mine.extend(theirs)
+
+
+def merged(parts: Iterable[Facts]) -> Facts:
+    """Return one Facts of several, the later winning on common keys."""
+    result = Facts()
+    for part in parts:
+        result.take(part)
+    return result
+
+
+def enclosing(uri: str) -> Iterator[str]:
+    """Yield `uri` and then every URI it lies under, innermost first."""
+    while uri:
+        yield uri
+        uri = uri.rpartition("/")[0]

@@ -1,0 +1,206 @@
+"""A public mockup taken apart: what stays fixed, what clients may change, what it all means.
+
+Pure. Documents in, values out; every oddity is a line in `defects`, never an exception. The work
+is split: `imported_units` (hosts, units, chunks), `imported_switches` (cabling and the Inventory
+for a virtual driver), `imported_bindings` (what the documents' own zones already bind).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from redfish_fm.fabric.index import FabricFacts, FabricIndex
+from redfish_fm.fabric.inventory import defects as inventory_defects
+from redfish_fm.fabric.model import FabricKind, Inventory
+from redfish_fm.fabric.values import Binding, Violation
+from redfish_fm.fabric.zoning import existing_violations
+from redfish_fm.mapping.domain import apply_document, type_name
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported_bindings import implied_bindings
+from redfish_fm.mapping.imported_switches import derive_inventory, read_cabling
+from redfish_fm.mapping.imported_units import read_hosts, read_units
+from redfish_fm.mapping.links import strip_inverse
+from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
+
+Documents = Mapping[str, Mapping[str, Any]]
+
+REPLACED = (
+    "/redfish/v1/AccountService",
+    "/redfish/v1/EventService",
+    "/redfish/v1/JsonSchemas",
+    "/redfish/v1/Registries",
+    "/redfish/v1/SessionService",
+    "/redfish/v1/TaskService",
+    "/redfish/v1/$metadata",
+    "/redfish/v1/odata",
+)
+"""What the service itself offers instead, with everything below; and the root, alone."""
+
+ROOT = "/redfish/v1"
+CHANGEABLE = frozenset({"Zone", "Connection", "Endpoint"})
+
+KINDS = {
+    "PCIe": FabricKind.BIND,
+    "CXL": FabricKind.BIND,
+    "SAS": FabricKind.ZONE_GRANTS,
+    "SATA": FabricKind.ZONE_GRANTS,
+    "FC": FabricKind.ZONE_GRANTS,
+    "FCP": FabricKind.ZONE_GRANTS,
+    "FCoE": FabricKind.ZONE_GRANTS,
+    "GenZ": FabricKind.ZONE_GRANTS,
+    "NVMeOverFabrics": FabricKind.CONNECTION_GRANTS,
+    "NVMe": FabricKind.CONNECTION_GRANTS,
+    "iSCSI": FabricKind.CONNECTION_GRANTS,
+}
+"""Fabric.FabricType -> how it grants access; whatever is not named here is plain reach."""
+
+OBSERVED = {
+    "VirtualPCI2PCIBridge": ("BindingStatus", "BoundLDId", "BoundPBRId", "BoundPortId"),
+    "Zone": ("Status",),
+    "Connection": ("Status",),
+}
+"""Properties that observation owns on a fabric with a driver: what a mockup says is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A mockup, understood. `inventory` and `wanted` are disjoint, by URI, without Members.
+
+    `fabrics` are for virtual drivers, one per bind fabric with switches; `bindings` what they
+    start with; `replaced` the URIs left to the service; `defects` what is wrong, one line each.
+    """
+
+    inventory: dict[str, dict[str, Any]]
+    wanted: dict[str, dict[str, Any]]
+    facts: Facts
+    fabrics: list[Inventory] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+
+
+def analyse(documents: Documents) -> Imported:
+    """Return what a mockup's documents (by URI, any spelling of the slash) mean."""
+    tidy = {uri.rstrip("/"): dict(document) for uri, document in sorted(documents.items())}
+    replaced = [uri for uri in tidy if _is_replaced(uri)]
+    kept = {uri: document for uri, document in tidy.items() if not _is_replaced(uri)}
+    facts, defects = Facts(), list(_form_defects(kept))
+    _read_fabrics(kept, facts, defects)
+    read_hosts(kept, facts)
+    read_cabling(kept, facts, defects)
+    read_units(kept, facts, defects)
+    fabrics = _derive(kept, facts, defects)
+    driven = frozenset(inventory.fabric for inventory in fabrics)
+    wanted, inventory = _split(kept, driven)
+    index = _index(facts, wanted)
+    bindings = implied_bindings(kept, facts, index, defects)
+    defects.extend(violation_line(each) for each in existing_violations(index))
+    return Imported(inventory, wanted, facts, fabrics, bindings, defects, replaced)
+
+
+def _is_replaced(uri: str) -> bool:
+    return uri == ROOT or any(uri == each or uri.startswith(f"{each}/") for each in REPLACED)
+
+
+def _read_fabrics(documents: Documents, facts: Facts, defects: list[str]) -> None:
+    for uri, document in documents.items():
+        if type_name(document) != "Fabric":
+            continue
+        fabric, kind = fabric_of(uri) or "", document.get("FabricType")
+        if kind is None:
+            defects.append(f"{uri}: FabricType is missing; nothing on it is exclusive by binding")
+        limit = document.get("MaxZones")
+        facts.fabrics.append(
+            FabricFacts(
+                fabric,
+                KINDS.get(str(kind), FabricKind.REACH),
+                ZONES.format(fabric=fabric) in documents,
+                limit if isinstance(limit, int) else None,
+            )
+        )
+
+
+def _derive(documents: Documents, facts: Facts, defects: list[str]) -> list[Inventory]:
+    found = []
+    for fabric in facts.fabrics:
+        if fabric.kind is not FabricKind.BIND:
+            continue
+        inventory = derive_inventory(documents, facts, fabric, defects)
+        if inventory.switches:
+            found.append(inventory)
+            where = FABRIC.format(fabric=fabric.id)
+            defects.extend(f"{where}: {line}" for line in inventory_defects(inventory))
+    return found
+
+
+def _split(
+    documents: Documents, driven: frozenset[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    wanted: dict[str, dict[str, Any]] = {}
+    inventory: dict[str, dict[str, Any]] = {}
+    for uri, document in documents.items():
+        name, fabric = type_name(document), fabric_of(uri)
+        kept = _without_observed(name, _tidy(name, document), fabric in driven)
+        changeable = name in CHANGEABLE and fabric is not None
+        (wanted if changeable else inventory)[uri] = kept
+    return wanted, inventory
+
+
+_NOT_SERVED = frozenset({"@Redfish.Copyright", "@odata.etag", "Members", "Members@odata.count"})
+
+
+def _tidy(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    dropped = _NOT_SERVED if name.endswith("Collection") else {"@Redfish.Copyright", "@odata.etag"}
+    kept = {key: value for key, value in document.items() if key not in dropped}
+    return strip_inverse(name, kept)
+
+
+def _without_observed(name: str, document: dict[str, Any], driven: bool) -> dict[str, Any]:
+    owned = OBSERVED.get(name, ()) if driven else ()
+    kept = {key: value for key, value in document.items() if key not in owned}
+    if driven and name == "VirtualPCI2PCIBridge" and isinstance(kept.get("Links"), Mapping):
+        kept["Links"] = {key: value for key, value in kept["Links"].items() if key != "Port"}
+    return kept
+
+
+def _index(facts: Facts, wanted: Documents) -> FabricIndex:
+    index = FabricIndex()
+    facts.fill(index)
+    for uri, document in wanted.items():
+        apply_document(index, facts, uri, None, document)
+    return index
+
+
+def violation_line(violation: Violation) -> str:
+    """Return one line that says which rule is broken, by whom and with whom."""
+    others = [each for each in (violation.holder, *violation.others) if each is not None]
+    return f"{violation.subject}: {violation.rule.value}" + (
+        f" ({', '.join(others)})" if others else ""
+    )
+
+
+def _form_defects(documents: Documents) -> Iterator[str]:
+    """Yield what is wrong with the tree itself: types, Ids, members and links that lead nowhere."""
+    for uri, document in documents.items():
+        if not document.get("@odata.type"):
+            yield f"{uri}: @odata.type is missing"
+        name = uri.rsplit("/", 1)[-1]
+        if "Id" in document and document["Id"] != name and "Members" not in document:
+            yield f"{uri}: Id is {document['Id']!r}, the URI ends in {name!r}"
+        for pointer, target in _links(document, ""):
+            if not target.startswith(f"{ROOT}/") or _is_replaced(target):
+                continue
+            if target not in documents:
+                yield f"{uri}: {pointer} leads to {target}, which is not there"
+
+
+def _links(value: object, pointer: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name == "@odata.id" and isinstance(inner, str) and pointer:
+                yield pointer, inner.split("#", 1)[0].rstrip("/")
+            elif isinstance(inner, Mapping | list):
+                yield from _links(inner, f"{pointer}/{name}")
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from _links(inner, f"{pointer}/{position}")

@@ -1,0 +1,85 @@
+"""Which bindings a mockup's own zones and connections imply, and on which vPPBs.
+
+Pure. A vPPB whose document already names the unit keeps it; other units take free ones. These
+bindings are both what the service wants and what the virtual switch starts with.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_zone
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import BindTarget, VppbId
+from redfish_fm.fabric.values import Binding
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported_units import Documents
+from redfish_fm.mapping.read import members
+
+
+def implied_bindings(
+    documents: Documents, facts: Facts, index: FabricIndex, defects: list[str]
+) -> list[Binding]:
+    """Return the bindings of all zones and connections in `index`, and put them there."""
+    documented = dict(_documented(documents, facts))
+    for holder, fabric, unit, host in _claims(index):
+        others = [each for each in index.bindings_of_unit(unit) if each.host != host]
+        same = [each for each in index.bindings_of_unit(unit) if each.host == host]
+        if others:
+            told = ", ".join(sorted({each.host for each in others}))
+            defects.append(f"{holder}: {unit} is already bound for {told}, not for {host}")
+        elif same:
+            index.put_binding(replace(same[0], holders=same[0].holders | {holder}))
+        else:
+            _bind(index, documented, (holder, fabric, unit, host), defects)
+    return [index.bindings[vppb] for vppb in sorted(index.bindings)]
+
+
+def _claims(index: FabricIndex) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (holder, fabric, unit, host) in an order that does not depend on anything else."""
+    for uri, zone in sorted(index.zones.items()):
+        for unit, host in sorted(wanted_by_zone(index, zone)):
+            yield uri, zone.fabric, unit, host
+    for uri, connection in sorted(index.connections.items()):
+        for unit, host in sorted(wanted_by_connection(index, connection)):
+            yield uri, connection.fabric, unit, host
+
+
+def _bind(
+    index: FabricIndex,
+    documented: Mapping[str, VppbId],
+    claim: tuple[str, str, str, str],
+    defects: list[str],
+) -> None:
+    holder, fabric, unit, host = claim
+    target = index.units[unit].target
+    if target is None:
+        return
+    hosts = {(fact.switch, fact.vcs): fact.host for fact in index.vcss.values()}
+    vppb = documented.get(unit)
+    usable = vppb is not None and hosts.get((vppb.switch, vppb.vcs)) == host
+    if vppb is None or not usable or vppb in index.bindings:
+        reserved = frozenset(documented.values())
+        vppb = index.free_vppb(fabric, host, target.switch, reserved) or index.free_vppb(
+            fabric, host, target.switch, frozenset()
+        )
+    if vppb is None:
+        defects.append(f"{holder}: {host} has no vPPB left for {unit}, which stays unbound")
+        return
+    index.put_binding(Binding(fabric, unit, host, vppb, target, frozenset({holder})))
+
+
+def _documented(documents: Documents, facts: Facts) -> Iterator[tuple[str, VppbId]]:
+    """Yield (unit, vPPB) where a vPPB's document says what is bound to it."""
+    ports = {uri: key for key, uri in facts.port_uris.items()}
+    for (fabric, vppb), uri in facts.vppb_uris.items():
+        document = documents[uri]
+        ld = document.get("BoundLDId")
+        for port in members(document, "Links/Port"):
+            if port in ports and document.get("BindingStatus") != "Unbound":
+                place = ports[port][1]
+                number = ld if isinstance(ld, int) else None
+                unit = facts.target_units.get(
+                    (fabric, BindTarget(place.switch, place.port, number))
+                )
+                if unit is not None:
+                    yield unit, vppb

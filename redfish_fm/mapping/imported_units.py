@@ -1,0 +1,299 @@
+"""Hosts, units and chunks of a mockup, by the terms of DESIGN section 5.
+
+Pure. A unit's identity is the EntityLink: the PCIeDevice, a CXLLogicalDevice of an MLD, or the
+linked resource itself. A port shared by endpoints merges their units, except LDs of one MLD.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from redfish_fm.fabric.model import BindTarget, FabricKind
+from redfish_fm.fabric.values import Binder, Unit
+from redfish_fm.mapping.domain import type_name
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.read import (
+    EXEMPT_ENTITIES,
+    durable_names,
+    endpoint_ports,
+    entities_of,
+    members,
+    read_chunk,
+    units_of,
+)
+from redfish_fm.mapping.uris import fabric_of
+
+Documents = Mapping[str, Mapping[str, Any]]
+
+
+def of_type(documents: Documents, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (URI, document) of every resource of one type, by URI."""
+    for uri, document in documents.items():
+        if type_name(document) == name:
+            yield uri, document
+
+
+def read_hosts(documents: Documents, facts: Facts) -> None:
+    """Fill in who is a host: physical systems, their chassis, and names they are known by."""
+    for uri, document in of_type(documents, "ComputerSystem"):
+        if document.get("SystemType") not in ("Composed", "Virtual"):
+            facts.entity_hosts[uri] = uri
+            _know_uuid(uri, document, facts)
+    for uri, document in of_type(documents, "Processor"):
+        host = next((each for each in facts.entity_hosts if uri.startswith(f"{each}/")), None)
+        if host is not None:
+            _know_uuid(host, document, facts)
+    for uri, document in of_type(documents, "Chassis"):
+        systems = [
+            each
+            for each in members(document, "Links/ComputerSystems")
+            if each in facts.entity_hosts
+        ]
+        if len(systems) == 1:
+            facts.entity_hosts[uri] = systems[0]
+    for _uri, document in of_type(documents, "Endpoint"):
+        for entity in entities_of(document):
+            for link in uris_at(entity, ["EntityLink"]):
+                _know_initiator(entity, link, facts)
+
+
+def _know_uuid(host: str, document: Mapping[str, Any], facts: Facts) -> None:
+    if isinstance(document.get("UUID"), str):
+        facts.durable_hosts.setdefault(f"UUID:{document['UUID']}".upper(), host)
+
+
+def _know_initiator(entity: Mapping[str, Any], link: str, facts: Facts) -> None:
+    if entity.get("EntityRole") not in ("Initiator", "Both"):
+        return
+    host = next((facts.entity_hosts[s] for s in facts.entity_hosts if link.startswith(s)), None)
+    if host is not None:
+        for name in durable_names(entity):
+            facts.durable_hosts.setdefault(name, host)
+
+
+def is_mld(device: Mapping[str, Any]) -> bool:
+    """Return whether a PCIeDevice is an MLD: Type3 with room for several logical devices."""
+    cxl = device.get("CXLDevice")
+    if not isinstance(cxl, Mapping) or cxl.get("DeviceType") != "Type3":
+        return False
+    count = cxl.get("MaxNumberLogicalDevices")
+    return isinstance(count, int) and count > 1
+
+
+def logical_devices(documents: Documents, device: str) -> list[str]:
+    """Return the URIs of a PCIeDevice's CXLLogicalDevices, by number where they have one."""
+    prefix = f"{device}/CXLLogicalDevices/"
+    found = [uri for uri in documents if uri.startswith(prefix) and "/" not in uri[len(prefix) :]]
+    return sorted(found, key=lambda uri: (len(uri), uri))
+
+
+def ld_number(uri: str, siblings: list[str]) -> int:
+    """Return the LD id: the resource's Id where that is a number, else its place from 0."""
+    name = uri.rsplit("/", 1)[-1]
+    return int(name) if name.isdecimal() else siblings.index(uri)
+
+
+def read_units(documents: Documents, facts: Facts, defects: list[str]) -> None:
+    """Fill in units, what names them, where they are plugged, and the chunks that lie in them."""
+    _name_devices(documents, facts)
+    _name_parts(documents, facts)
+    _name_other_targets(documents, facts)
+    _merge_shared_ports(documents, facts, defects)
+    _report_durable_names(documents, facts, defects)
+    _describe(documents, facts, defects)
+    for uri, document in of_type(documents, "MemoryChunks"):
+        chunk = read_chunk(uri, document, facts)
+        if chunk is not None:
+            facts.chunks.append(chunk)
+
+
+def _name_devices(documents: Documents, facts: Facts) -> None:
+    for uri, document in of_type(documents, "PCIeDevice"):
+        facts.entity_units[uri] = frozenset({uri})
+        if is_mld(document):
+            for ld in logical_devices(documents, uri):
+                facts.entity_units[ld] = frozenset({ld})
+
+
+_PART_LINKS = (
+    "Links/CXLLogicalDevice",
+    "Links/CXLLogicalDevices",
+    "Links/PCIeDevice",
+    "Links/PCIeFunctions",
+)
+_PARTS = ("PCIeFunction", "MemoryDomain", "MemoryChunks", "Processor", "Drive", "FabricAdapter")
+
+
+def _name_parts(documents: Documents, facts: Facts) -> None:
+    """What belongs to a device says so by links; a chassis stands for all devices in it."""
+    for name in _PARTS:
+        for uri, document in of_type(documents, name):
+            units = _linked_units(document, facts)
+            if units:
+                facts.entity_units.setdefault(uri, units)
+    for uri, _document in of_type(documents, "Chassis"):
+        inside = [each for each in facts.entity_units if each.startswith(f"{uri}/PCIeDevices/")]
+        devices = [each for each in inside if type_name(documents[each]) == "PCIeDevice"]
+        if devices:
+            facts.entity_units[uri] = frozenset(devices)
+
+
+def _linked_units(document: Mapping[str, Any], facts: Facts) -> frozenset[str]:
+    for path in _PART_LINKS:
+        units = frozenset[str]().union(*(units_of(each, facts) for each in members(document, path)))
+        if units:
+            return units
+    return frozenset()
+
+
+def _targets(documents: Documents) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
+    """Yield (URI, endpoint, entity links) of endpoints that can be reached."""
+    for uri, document in of_type(documents, "Endpoint"):
+        links = [
+            link
+            for entity in entities_of(document)
+            if entity.get("EntityRole") != "Initiator"
+            and entity.get("EntityType") not in EXEMPT_ENTITIES
+            for link in uris_at(entity, ["EntityLink"])
+        ]
+        if links:
+            yield uri, document, links
+
+
+def _name_other_targets(documents: Documents, facts: Facts) -> None:
+    for _uri, _document, links in _targets(documents):
+        for link in links:
+            if not units_of(link, facts):
+                facts.entity_units[link] = frozenset({link})
+
+
+def _merge_shared_ports(documents: Documents, facts: Facts, defects: list[str]) -> None:
+    bind = {fabric.id for fabric in facts.fabrics if fabric.kind is FabricKind.BIND}
+    at_port: dict[str, set[str]] = {}
+    for uri, document, links in _targets(documents):
+        if fabric_of(uri) in bind:
+            units = frozenset[str]().union(*(units_of(link, facts) for link in links))
+            for port in endpoint_ports(document, facts):
+                at_port.setdefault(port, set()).update(units)
+    for port, found in sorted(at_port.items()):
+        if len(found) > 1 and len({_device_of(unit, documents) for unit in found}) > 1:
+            one = min(found)
+            defects.append(f"{port}: shared by {', '.join(sorted(found))}: one unit, {one}")
+            _replace_units(facts, frozenset(found), one)
+            at_port[port] = {one}
+    for port, found in at_port.items():
+        facts.port_units[port] = frozenset(found)
+
+
+def _device_of(unit: str, documents: Documents) -> str:
+    device = unit.rsplit("/CXLLogicalDevices/", 1)[0]
+    return device if device in documents and is_mld(documents[device]) else unit
+
+
+def _replace_units(facts: Facts, old: frozenset[str], new: str) -> None:
+    for uri, units in facts.entity_units.items():
+        if units & old:
+            facts.entity_units[uri] = (units - old) | {new}
+
+
+def _report_durable_names(documents: Documents, facts: Facts, defects: list[str]) -> None:
+    named: dict[str, set[str]] = {}
+    for _uri, document, _links in _targets(documents):
+        for entity in entities_of(document):
+            links = list(uris_at(entity, ["EntityLink"]))
+            for name in durable_names(entity):
+                for link in links:
+                    named.setdefault(name, set()).update(units_of(link, facts))
+    for name, units in sorted(named.items()):
+        if len(units) == 1:
+            facts.durable_units[name] = frozenset(units)
+        elif units:
+            told = ", ".join(sorted(units))
+            defects.append(
+                f"durable name {name} is used by {told}: the EntityLinks tell them apart"
+            )
+
+
+def _describe(documents: Documents, facts: Facts, defects: list[str]) -> None:
+    kinds = {fabric.id: fabric.kind for fabric in facts.fabrics}
+    fabrics = _fabrics_of_units(documents, facts)
+    switch_ports = {uri: key for key, uri in facts.port_uris.items()}
+    plugged = _plugged(documents, facts, switch_ports)
+    for unit in sorted({each for units in facts.entity_units.values() for each in units}):
+        within = unit.rsplit("/CXLLogicalDevices/", 1)[0]
+        inside = within if within != unit and within in documents else None
+        fabric = fabrics.get(unit) or fabrics.get(inside or "") or ""
+        port = plugged.get(unit) or plugged.get(inside or "")
+        bind = kinds.get(fabric) is FabricKind.BIND
+        whole_mld = unit in documents and is_mld(documents[unit])
+        target = None
+        if bind and port is not None and not whole_mld:
+            place, ld = switch_ports[port][1], _ld_of(unit, inside, documents)
+            target = BindTarget(place.switch, place.port, ld)
+            facts.target_units[fabric, target] = unit
+        elif bind and not whole_mld and unit in fabrics:
+            defects.append(f"{unit}: no cable to a switch port is known, so nothing can bind it")
+        if port is not None:
+            facts.resource_ports[unit] = port
+        facts.units.append(
+            Unit(
+                unit,
+                fabric,
+                _binder(bind, whole_mld, inside is not None, target),
+                not _is_shareable(documents.get(unit, {})),
+                target,
+                inside,
+            )
+        )
+
+
+def _binder(bind: bool, whole_mld: bool, is_ld: bool, target: BindTarget | None) -> Binder:
+    if not bind or whole_mld or target is None:
+        return Binder.NOTHING
+    return Binder.CONNECTION if is_ld else Binder.ZONE
+
+
+def _ld_of(unit: str, inside: str | None, documents: Documents) -> int | None:
+    return None if inside is None else ld_number(unit, logical_devices(documents, inside))
+
+
+def _is_shareable(document: Mapping[str, Any]) -> bool:
+    namespace = document.get("NVMeNamespaceProperties")
+    return isinstance(namespace, Mapping) and namespace.get("IsShareable") is True
+
+
+def _fabrics_of_units(documents: Documents, facts: Facts) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for uri, _document, links in _targets(documents):
+        for link in links:
+            for unit in sorted(units_of(link, facts)):
+                found.setdefault(unit, fabric_of(uri) or "")
+    return _with_wholes(found, documents)
+
+
+def _with_wholes(found: dict[str, str], documents: Documents) -> dict[str, str]:
+    """Return `found` with what is known of an LD also known of the MLD it lies in."""
+    for unit, value in list(found.items()):
+        device = _device_of(unit, documents)
+        found.setdefault(device, value)
+    return found
+
+
+def _plugged(documents: Documents, facts: Facts, switch_ports: Iterable[str]) -> dict[str, str]:
+    """Return unit -> switch port: by endpoint, by the device's own links, by its chassis."""
+    known, found = frozenset(switch_ports), dict[str, str]()
+    for _uri, document, links in _targets(documents):
+        for port in endpoint_ports(document, facts):
+            for link in links if port in known else ():
+                for unit in sorted(units_of(link, facts)):
+                    found.setdefault(unit, port)
+    for uri, document in of_type(documents, "PCIeDevice"):
+        for port in members(document, "Links/ConnectedPCIePorts"):
+            place = facts.switch_port(port)
+            if place in known:
+                found.setdefault(uri, place)
+    for far_end, port in sorted(facts.port_aliases.items()):
+        units = units_of(far_end, facts)
+        if port in known and len(units) == 1:
+            found.setdefault(next(iter(units)), port)
+    return _with_wholes(found, documents)

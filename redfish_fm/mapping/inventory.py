@@ -1,0 +1,308 @@
+"""A discovered fabric as Redfish documents, and the facts that go with them.
+
+Pure and deterministic: the same Inventory gives the same documents. Redfish: Fabric, Switch,
+Port, VirtualCXLSwitch, VirtualPCI2PCIBridge, Endpoint, Manager; hosts and devices are next door.
+PCIe partitions have no resource type: they show only in endpoints, zones and ports.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from redfish_fm.fabric.index import FabricFacts, VcsFact
+from redfish_fm.fabric.model import (
+    Attachment,
+    Device,
+    FabricKind,
+    Inventory,
+    LogicalDevice,
+    Port,
+    PortId,
+    PortRole,
+    Switch,
+    VirtualSwitch,
+    VppbId,
+)
+from redfish_fm.fabric.values import Binder
+from redfish_fm.mapping import uris
+from redfish_fm.mapping.devices import (
+    CXL_TYPES,
+    device_uri,
+    entities,
+    ld_uri,
+    logical_devices,
+    render_device,
+)
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.hosts import (
+    host_port_uri,
+    render_host,
+    render_host_ports,
+    system_uri,
+)
+from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
+
+MANAGER_ID = "FM"
+_OK = {"State": "Enabled", "Health": "OK"}
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedInventory:
+    """Documents by URI (collections without Members) and what they mean."""
+
+    documents: dict[str, dict[str, Any]]
+    facts: Facts
+
+
+def render_inventory(inventory: Inventory) -> RenderedInventory:
+    """Return the documents and facts of one fabric. Raises ValueError where ids collide."""
+    return render_inventories([inventory])
+
+
+def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
+    """Return all fabrics of one topology together; a host that several know is one system.
+
+    Raises ValueError where two different things would stand at one URI.
+    """
+    out = Rendering()
+    found = list(inventories)
+    for inventory in found:
+        _render_fabric(out, inventory)
+    _render_service_collections(out, found)
+    out.link_back()
+    return RenderedInventory(out.documents, out.facts)
+
+
+def _render_service_collections(out: Rendering, inventories: list[Inventory]) -> None:
+    out.collection(uris.FABRIC_COLLECTION, "Fabric", "Fabrics")
+    out.collection(uris.SYSTEM_COLLECTION, "ComputerSystem", "Systems")
+    out.collection(uris.CHASSIS_COLLECTION, "Chassis", "Chassis")
+    out.collection(uris.MANAGER_COLLECTION, "Manager", "Managers")
+    fabrics = [uris.FABRIC.format(fabric=inventory.fabric) for inventory in inventories]
+    out.put(
+        uris.MANAGER.format(manager=MANAGER_ID),
+        "Manager",
+        "Fabric manager",
+        ManagerType="FabricManager",
+        Status=_OK,
+        PowerState="On",
+        Links={
+            "ManagerForFabrics": refs(fabrics),
+            "ManagerForSwitches": refs(out.facts.switch_uris.values()),
+        },
+    )
+
+
+def _render_fabric(out: Rendering, inventory: Inventory) -> None:
+    place = {"fabric": inventory.fabric}
+    name = inventory.name
+    out.facts.fabrics.append(
+        FabricFacts(inventory.fabric, inventory.kind, zoned=True, max_zones=inventory.max_zones)
+    )
+    out.put(
+        uris.FABRIC.format(**place),
+        "Fabric",
+        name,
+        FabricType=inventory.protocol,
+        MaxZones=inventory.max_zones,
+        Status=_OK,
+        Switches=out.collection(uris.SWITCHES.format(**place), "Switch", f"Switches of {name}"),
+        Endpoints=out.collection(
+            uris.ENDPOINTS.format(**place), "Endpoint", f"Endpoints of {name}"
+        ),
+        Zones=out.collection(uris.ZONES.format(**place), "Zone", f"Zones of {name}"),
+        Connections=out.collection(
+            uris.CONNECTIONS.format(**place), "Connection", f"Connections of {name}"
+        ),
+        Links={"ManagedBy": refs([uris.MANAGER.format(manager=MANAGER_ID)])},
+    )
+    for host in inventory.hosts:
+        render_host(out, host)
+    for switch in inventory.switches:
+        _render_switch(out, inventory, switch)
+    _render_devices(out, inventory)
+    for switch in inventory.switches:
+        for port in switch.ports:
+            if port.host is not None:
+                _render_initiator(out, inventory, port)
+
+
+def _render_devices(out: Rendering, inventory: Inventory) -> None:
+    binder = Binder.ZONE if inventory.kind is FabricKind.BIND else Binder.NOTHING
+    plugged: dict[str, PortId] = {}
+    for switch in inventory.switches:
+        for port in switch.ports:
+            if port.device is not None:
+                plugged.setdefault(port.device, port.id)
+    for device in inventory.devices:
+        port_id = plugged.get(device.id)
+        render_device(out, device, inventory.fabric, binder, port_id)
+        if port_id is not None:
+            _render_targets(out, inventory, device, port_id)
+
+
+def _port_uri(fabric: str, port: PortId) -> str:
+    return uris.PORT.format(fabric=fabric, switch=port.switch, port=port.port)
+
+
+def _render_switch(out: Rendering, inventory: Inventory, switch: Switch) -> None:
+    place = {"fabric": inventory.fabric, "switch": switch.id}
+    uri = uris.SWITCH.format(**place)
+    out.facts.switch_uris[inventory.fabric, switch.id] = uri
+    out.put(
+        uri,
+        "Switch",
+        switch.name,
+        SwitchType=switch.protocol,
+        SupportedProtocols=[switch.protocol],
+        Model=switch.model,
+        SerialNumber=switch.serial_number,
+        Enabled=True,
+        IsManaged=True,
+        PowerState="On",
+        Status=_OK,
+        Ports=out.collection(uris.PORTS.format(**place), "Port", f"Ports of {switch.name}"),
+        CXL=_switch_cxl(out, inventory, switch),
+        Links={"ManagedBy": refs([uris.MANAGER.format(manager=MANAGER_ID)])},
+    )
+    kinds = {device.id: device for device in inventory.devices}
+    for port in switch.ports:
+        _render_port(out, inventory.fabric, switch, port, kinds.get(port.device or ""))
+    cabled = [(port, _port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
+    render_host_ports(out, cabled, switch.protocol)
+    for vcs in switch.virtual_switches:
+        _put_vcs(out, inventory.fabric, switch, vcs)
+
+
+def _switch_cxl(out: Rendering, inventory: Inventory, switch: Switch) -> dict[str, Any] | None:
+    if switch.protocol != "CXL":
+        return None
+    vcss = uris.VCSS.format(fabric=inventory.fabric, switch=switch.id)
+    return {
+        "MaxVCSsSupported": len(switch.virtual_switches),
+        "TotalNumbervPPBs": sum(vcs.vppb_count for vcs in switch.virtual_switches),
+        "VirtualCXLSwitches": out.collection(
+            vcss, "VirtualCXLSwitch", f"Virtual CXL switches of {switch.name}"
+        ),
+    }
+
+
+def _render_port(
+    out: Rendering, fabric: str, switch: Switch, port: Port, device: Device | None
+) -> None:
+    uri, rate = _port_uri(fabric, port.id), GT_PER_LANE.get(port.link.gen)
+    out.facts.port_uris[fabric, port.id] = uri
+    if port.host is not None:
+        out.facts.port_hosts[uri] = system_uri(port.host)
+    if device is not None:
+        out.facts.port_units[uri] = frozenset({device_uri(device)})
+    far_end = host_port_uri(port)
+    out.put(
+        uri,
+        "Port",
+        f"Port {port.id.port} of {switch.name}",
+        PortId=port.id.port,
+        PortProtocol=switch.protocol,
+        PortType=port.role.value,
+        LinkNetworkTechnology="PCIe",
+        LinkState="Enabled",
+        InterfaceEnabled=True,
+        Width=port.link.lanes,
+        MaxSpeedGbps=None if rate is None else rate * port.link.lanes,
+        CXL=_port_cxl(port, device) if switch.protocol == "CXL" else None,
+        Links=None if far_end is None else {"ConnectedPorts": refs([far_end])},
+    )
+
+
+def _port_cxl(port: Port, device: Device | None) -> dict[str, Any]:
+    if port.role is PortRole.UPSTREAM:
+        return {"CurrentPortConfigurationState": "USP"}
+    return {
+        "CurrentPortConfigurationState": "DSP",
+        "ConnectedDeviceType": "None" if device is None else _connected_type(device),
+    }
+
+
+def _connected_type(device: Device) -> str:
+    if device.attachment is Attachment.PCIE:
+        return "PCIeDevice"
+    if device.attachment is Attachment.MLD:
+        return "Type3MLD"
+    kind = CXL_TYPES[device.kind]
+    return "Type3SLD" if kind == "Type3" else kind
+
+
+def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) -> None:
+    host = None if vcs.host is None else system_uri(vcs.host)
+    out.facts.vcss.append(VcsFact(fabric, switch.id, vcs.id, host, vcs.vppb_count))
+    if switch.protocol != "CXL":
+        return
+    place = {"fabric": fabric, "switch": switch.id, "vcs": vcs.id}
+    name = f"VCS {vcs.id} of {switch.name}"
+    out.put(
+        uris.VCS.format(**place),
+        "VirtualCXLSwitch",
+        name,
+        VCSId=vcs.id,
+        Status=_OK,
+        VPPBs=out.collection(
+            uris.VPPBS.format(**place), "VirtualPCI2PCIBridge", f"vPPBs of {name}"
+        ),
+        Links={"Port": ref(_port_uri(fabric, PortId(switch.id, vcs.upstream_port)))},
+    )
+    for number in range(vcs.vppb_count):
+        uri = uris.VPPB.format(**place, vppb=number)
+        out.facts.vppb_uris[fabric, VppbId(switch.id, vcs.id, number)] = uri
+        out.put(uri, "VirtualPCI2PCIBridge", f"vPPB {number} of {name}", VPPBId=str(number))
+
+
+def _render_initiator(out: Rendering, inventory: Inventory, port: Port) -> None:
+    host = next(each for each in inventory.hosts if each.id == port.host)
+    far_end, own = host_port_uri(port), _port_uri(inventory.fabric, port.id)
+    number = port.host_port if port.host_port is not None else f"{port.id.switch}-{port.id.port}"
+    uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=f"{host.id}-{number}")
+    links = {"ConnectedPorts": refs([own])}
+    if far_end is not None:
+        links["LocalPorts"] = refs([far_end])
+    out.facts.resource_ports[uri] = own
+    out.put(
+        uri,
+        "Endpoint",
+        f"{host.name} port {number}",
+        EndpointProtocol=inventory.protocol,
+        ConnectedEntities=[
+            {
+                "EntityType": "RootComplex",
+                "EntityRole": "Initiator",
+                "EntityLink": ref(system_uri(host.id)),
+                "Identifiers": [{"DurableName": host.uuid, "DurableNameFormat": "UUID"}],
+            }
+        ],
+        Links=links,
+    )
+
+
+def _render_targets(out: Rendering, inventory: Inventory, device: Device, port: PortId) -> None:
+    own = _port_uri(inventory.fabric, port)
+    out.facts.resource_ports[device_uri(device)] = own
+    for endpoint_id, ld in _target_ids(device):
+        uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=endpoint_id)
+        out.facts.resource_ports[uri] = own
+        if ld is not None:
+            out.facts.resource_ports[ld_uri(device, ld.id)] = own
+        out.put(
+            uri,
+            "Endpoint",
+            device.name if ld is None or not device.lds else f"LD {ld.id} of {device.name}",
+            EndpointProtocol="PCIe" if device.attachment is Attachment.PCIE else "CXL",
+            ConnectedEntities=list(entities(device, ld)),
+            Links={"ConnectedPorts": refs([own])},
+        )
+
+
+def _target_ids(device: Device) -> Iterator[tuple[str, LogicalDevice | None]]:
+    """One endpoint per device, and for an MLD one per LD: what can be given away alone."""
+    if device.attachment is Attachment.MLD:
+        yield from ((f"{device.id}-ld{ld.id}", ld) for ld in device.lds)
+    else:
+        yield device.id, next(iter(logical_devices(device)), None)

@@ -1,0 +1,202 @@
+"""Documents read into fabric values: Endpoint, Zone, Connection, MemoryChunks.
+
+Pure. Every link is taken as it stands; whether it leads anywhere is for fabric.zoning to judge.
+Nothing here raises on a malformed document: what can not be read is as if it were not there,
+because imports may hold anything (requests are checked against the catalog before).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from redfish_fm.fabric.values import (
+    Access,
+    Chunk,
+    ChunkGrant,
+    Connection,
+    Endpoint,
+    Role,
+    Zone,
+    ZoneType,
+)
+from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.uris import fabric_of
+
+EXEMPT_ENTITIES = frozenset({"Switch", "Bridge", "StorageExpander", "Manager"})
+"""EntityTypes that isolation does not look at (DESIGN section 5)."""
+
+
+def members(document: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    """Return the URIs linked at `path` ("Links/Endpoints"), in order, duplicates kept."""
+    return tuple(uris_at(document, path.split("/")))
+
+
+def entities_of(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return ConnectedEntities without what is not an object."""
+    found = document.get("ConnectedEntities")
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def durable_names(holder: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return Identifiers as "FORMAT:NAME", upper case, so that equal names compare equal."""
+    found = holder.get("Identifiers")
+    return tuple(
+        f"{each.get('DurableNameFormat') or ''}:{each['DurableName']}".upper()
+        for each in (found if isinstance(found, list) else ())
+        if isinstance(each, Mapping) and isinstance(each.get("DurableName"), str)
+    )
+
+
+def read_endpoint(uri: str, document: Mapping[str, Any], facts: Facts) -> Endpoint:
+    """Return the endpoint at `uri`. Role is EXEMPT where no entity takes part in isolation."""
+    entities = _bound_entities(entities_of(document))
+    initiating = [each for each in entities if each.get("EntityRole") in ("Initiator", "Both")]
+    aimed_at = [each for each in entities if each.get("EntityRole") not in ("Initiator",)]
+    ports = endpoint_ports(document, facts)
+    return Endpoint(
+        uri,
+        fabric_of(uri) or "",
+        _role(bool(initiating), bool(aimed_at)),
+        _host(uri, document, initiating, ports, facts) if initiating else None,
+        _units(document, aimed_at, ports, facts) if aimed_at else frozenset(),
+        frozenset(ports),
+    )
+
+
+def _bound_entities(entities: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    types = {each.get("EntityType") for each in entities}
+    exempt = set(EXEMPT_ENTITIES) | (set() if "MemoryChunk" in types else {"FabricBridge"})
+    return [each for each in entities if each.get("EntityType") not in exempt]
+
+
+def _role(initiates: bool, is_target: bool) -> Role:
+    if initiates:
+        return Role.BOTH if is_target else Role.INITIATOR
+    return Role.TARGET if is_target else Role.EXEMPT
+
+
+def endpoint_ports(document: Mapping[str, Any], facts: Facts) -> tuple[str, ...]:
+    """Return the switch ports an endpoint uses; a port that is cabled to none stays itself."""
+    named = [
+        uri
+        for name in ("ConnectedPorts", "LocalPorts", "Ports")
+        for uri in members(document, f"Links/{name}")
+    ]
+    return tuple(dict.fromkeys(facts.switch_port(uri) for uri in named))
+
+
+def _links_of(entities: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [uri for each in entities for uri in uris_at(each, ["EntityLink"])]
+
+
+def _host(
+    uri: str,
+    document: Mapping[str, Any],
+    entities: list[Mapping[str, Any]],
+    ports: Iterable[str],
+    facts: Facts,
+) -> str:
+    """Say whose root complex it is: by EntityLink, cable, durable name, else the endpoint.
+
+    The cable stands before the durable name because a client may write any name it likes, but
+    the switch binds for whoever is cabled to the port.
+    """
+    for link in _links_of(entities):
+        for place in enclosing(link):
+            if place in facts.entity_hosts:
+                return facts.entity_hosts[place]
+    for port in ports:
+        if port in facts.port_hosts:
+            return facts.port_hosts[port]
+    names = [name for each in entities for name in durable_names(each)]
+    names.extend(durable_names(document))
+    for name in names:
+        if name in facts.durable_hosts:
+            return facts.durable_hosts[name]
+    return names[0] if names else uri
+
+
+def _units(
+    document: Mapping[str, Any],
+    entities: list[Mapping[str, Any]],
+    ports: Iterable[str],
+    facts: Facts,
+) -> frozenset[str]:
+    links = _links_of(entities)
+    found = frozenset[str]().union(*(units_of(link, facts) for link in links))
+    if found:
+        return found
+    plugged = frozenset[str]().union(*(facts.port_units.get(port, ()) for port in ports))
+    if plugged:
+        return plugged
+    names = [name for each in entities for name in durable_names(each)]
+    names.extend(durable_names(document))
+    known = [facts.durable_units[name] for name in names if name in facts.durable_units]
+    if known:
+        return frozenset().union(*known)
+    return frozenset(links or names[:1])
+
+
+def units_of(link: str, facts: Facts) -> frozenset[str]:
+    """Return the units that an EntityLink means: of the innermost place inventory knows."""
+    for place in enclosing(link):
+        if place in facts.entity_units:
+            return facts.entity_units[place]
+    return frozenset()
+
+
+def read_zone(uri: str, document: Mapping[str, Any]) -> Zone:
+    """Return the zone at `uri`; a missing or unknown ZoneType means ZoneOfEndpoints."""
+    try:
+        zone_type = ZoneType(document.get("ZoneType"))
+    except ValueError:
+        zone_type = ZoneType.ENDPOINTS
+    return Zone(
+        uri,
+        fabric_of(uri) or "",
+        zone_type,
+        members(document, "Links/Endpoints"),
+        members(document, "Links/ContainsZones"),
+        document.get("DefaultRoutingEnabled") is True,
+    )
+
+
+def read_connection(uri: str, document: Mapping[str, Any]) -> Connection:
+    """Return the connection at `uri`; rows without AccessCapabilities ask for both."""
+    rows = document.get("MemoryChunkInfo")
+    grants = tuple(
+        ChunkGrant(chunk, _access(row))
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, Mapping)
+        for chunk in uris_at(row, ["MemoryChunk"])
+    )
+    return Connection(
+        uri,
+        fabric_of(uri) or "",
+        members(document, "Links/InitiatorEndpoints"),
+        members(document, "Links/TargetEndpoints"),
+        grants,
+    )
+
+
+def _access(row: Mapping[str, Any]) -> frozenset[Access]:
+    named = row.get("AccessCapabilities")
+    known = {each.value: each for each in Access}
+    if not isinstance(named, list):
+        return frozenset(known.values())
+    return frozenset(known[each] for each in named if each in known)
+
+
+def read_chunk(uri: str, document: Mapping[str, Any], facts: Facts) -> Chunk | None:
+    """Return the chunk at `uri`, or None where no unit is known that it lies in."""
+    lds = members(document, "Links/CXLLogicalDevices")
+    owners = frozenset[str]().union(*(units_of(ld, facts) for ld in lds)) or units_of(uri, facts)
+    size, offset = document.get("MemoryChunkSizeMiB"), document.get("AddressRangeOffsetMiB")
+    if len(owners) != 1:
+        return None
+    return Chunk(
+        uri,
+        next(iter(owners)),
+        offset if isinstance(offset, int) else None,
+        size if isinstance(size, int) else 0,
+    )

@@ -1,0 +1,56 @@
+"""The refusals of a write that no isolation rule makes: absent, busy, stale, already there.
+
+Pure. One function per refusal, so that one situation is always told in one way.
+"""
+
+from redfish_fm.redfish.errors import Message, RedfishError
+
+
+def missing(uri: str) -> RedfishError:
+    """404: nothing is at the URI of the request."""
+    return RedfishError(404, (Message("Base.ResourceMissingAtURI", (uri,)),))
+
+
+def missing_reference(uri: str, pointer: str) -> Message:
+    """Return the message for a link in the body that leads nowhere (400)."""
+    return Message("Base.ResourceMissingAtURI", (uri,), (pointer,))
+
+
+def busy(task: str) -> RedfishError:
+    """409: an open operation holds the resource; the message names its Task.
+
+    ResourceInUse takes no argument, so TaskEvent.TaskStarted says which task it is.
+    """
+    told = (Message("Base.ResourceInUse"), Message("TaskEvent.TaskStarted", (task,)))
+    return RedfishError(409, told, {"Retry-After": "1"})
+
+
+def stale() -> RedfishError:
+    """412: If-Match names another state of the resource."""
+    return RedfishError(412, (Message("Base.PreconditionFailed"),))
+
+
+def precondition_required(parameter: str) -> RedfishError:
+    """428: an ETag parameter of an action names another state of the resource."""
+    return RedfishError(428, (Message("Base.PreconditionRequired", (), (f"#/{parameter}",)),))
+
+
+def already_exists(type_name: str, resource_id: str) -> RedfishError:
+    """409: the Id that the client asked for is taken."""
+    args = (type_name, "Id", resource_id)
+    return RedfishError(409, (Message("Base.ResourceAlreadyExists", args, ("#/Id",)),))
+
+
+def not_deletable() -> RedfishError:
+    """409: the resource is kept by the service or belongs to inventory."""
+    return RedfishError(409, (Message("Base.ResourceCannotBeDeleted"),))
+
+
+def action_not_supported(action: str) -> RedfishError:
+    """400: no driver can do it, or the resource has no such action."""
+    return RedfishError(400, (Message("Base.ActionNotSupported", (action,)),))
+
+
+def bad_content(*messages: Message) -> RedfishError:
+    """400: the body can not be right, for all these reasons."""
+    return RedfishError(400, messages)

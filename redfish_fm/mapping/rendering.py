@@ -1,0 +1,75 @@
+"""A set of documents under construction, together with the facts they stand for.
+
+Pure, mutable while an inventory is rendered. Knows the common form of resources and collections.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.links import forward_links
+from redfish_fm.mapping.types import ODATA_TYPES, collection_type
+
+GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
+"""Raw bit rate of one PCIe lane by generation, Gbit/s."""
+
+
+def ref(uri: str) -> dict[str, str]:
+    """Return a link to `uri`."""
+    return {"@odata.id": uri}
+
+
+def refs(uris: Iterable[str]) -> list[dict[str, str]]:
+    """Return links to all `uris`, in order."""
+    return [ref(uri) for uri in uris]
+
+
+class Rendering:
+    """Documents by URI and the Facts that belong to them. `put` refuses to overwrite silently."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, dict[str, Any]] = {}
+        self.facts = Facts()
+
+    def put(self, uri: str, type_name: str, name: str, **properties: Any) -> dict[str, Any]:
+        """Add a resource. Empty strings and None are left out: they are not known.
+
+        Raises ValueError when another document is there: the inventory's ids are not unique.
+        """
+        document: dict[str, Any] = {
+            "@odata.id": uri,
+            "@odata.type": ODATA_TYPES[type_name],
+            "Id": uri.rsplit("/", 1)[-1],
+            "Name": name,
+        }
+        document.update(
+            (key, value) for key, value in properties.items() if value is not None and value != ""
+        )
+        if self.documents.get(uri, document) != document:
+            raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
+        self.documents[uri] = document
+        return document
+
+    def collection(self, uri: str, member: str, name: str) -> dict[str, str]:
+        """Add a collection without Members, which are derived; return a link to it."""
+        self.documents[uri] = {
+            "@odata.id": uri,
+            "@odata.type": collection_type(member),
+            "Name": name,
+        }
+        return ref(uri)
+
+    def link_back(self) -> None:
+        """Write the inverse links of all discovered endpoints into what they link to."""
+        for uri, document in list(self.documents.items()):
+            if document["@odata.type"] != ODATA_TYPES["Endpoint"]:
+                continue
+            for target, pointer in forward_links("Endpoint", document, self.facts.port_aliases):
+                self._append(target, pointer.rsplit("/", 1)[-1], uri)
+
+    def _append(self, target: str, name: str, uri: str) -> None:
+        found = self.documents.get(target)
+        if found is not None:
+            present = found.setdefault("Links", {}).setdefault(name, [])
+            if ref(uri) not in present:
+                present.append(ref(uri))

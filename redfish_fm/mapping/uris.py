@@ -1,0 +1,58 @@
+"""Where the resources of a discovered fabric stand: whole URI templates, one a line.
+
+Pure table. The same templates stand in schemas/ as facts of the standard; a test holds them to it.
+`fabric_of` is the one way to read a URI back.
+"""
+
+CHASSIS_COLLECTION = "/redfish/v1/Chassis"
+SYSTEM_COLLECTION = "/redfish/v1/Systems"
+MANAGER_COLLECTION = "/redfish/v1/Managers"
+FABRIC_COLLECTION = "/redfish/v1/Fabrics"
+
+FABRIC = "/redfish/v1/Fabrics/{fabric}"
+SWITCHES = "/redfish/v1/Fabrics/{fabric}/Switches"
+SWITCH = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}"
+PORTS = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/Ports"
+PORT = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/Ports/{port}"
+VCSS = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/VCSs"
+VCS = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/VCSs/{vcs}"
+VPPBS = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/VCSs/{vcs}/VPPBs"
+VPPB = "/redfish/v1/Fabrics/{fabric}/Switches/{switch}/VCSs/{vcs}/VPPBs/{vppb}"
+ENDPOINTS = "/redfish/v1/Fabrics/{fabric}/Endpoints"
+ENDPOINT = "/redfish/v1/Fabrics/{fabric}/Endpoints/{endpoint}"
+ZONES = "/redfish/v1/Fabrics/{fabric}/Zones"
+CONNECTIONS = "/redfish/v1/Fabrics/{fabric}/Connections"
+
+SYSTEM = "/redfish/v1/Systems/{system}"
+PROCESSORS = "/redfish/v1/Systems/{system}/Processors"
+PROCESSOR = "/redfish/v1/Systems/{system}/Processors/{processor}"
+HOST_PORTS = "/redfish/v1/Systems/{system}/Processors/{processor}/Ports"
+HOST_PORT = "/redfish/v1/Systems/{system}/Processors/{processor}/Ports/{port}"
+
+CHASSIS = "/redfish/v1/Chassis/{chassis}"
+DEVICES = "/redfish/v1/Chassis/{chassis}/PCIeDevices"
+DEVICE = "/redfish/v1/Chassis/{chassis}/PCIeDevices/{device}"
+FUNCTIONS = "/redfish/v1/Chassis/{chassis}/PCIeDevices/{device}/PCIeFunctions"
+FUNCTION = "/redfish/v1/Chassis/{chassis}/PCIeDevices/{device}/PCIeFunctions/{function}"
+LDS = "/redfish/v1/Chassis/{chassis}/PCIeDevices/{device}/CXLLogicalDevices"
+LD = "/redfish/v1/Chassis/{chassis}/PCIeDevices/{device}/CXLLogicalDevices/{ld}"
+DOMAINS = "/redfish/v1/Chassis/{chassis}/MemoryDomains"
+DOMAIN = "/redfish/v1/Chassis/{chassis}/MemoryDomains/{domain}"
+CHUNKS = "/redfish/v1/Chassis/{chassis}/MemoryDomains/{domain}/MemoryChunks"
+CHUNK = "/redfish/v1/Chassis/{chassis}/MemoryDomains/{domain}/MemoryChunks/{chunk}"
+DRIVES = "/redfish/v1/Chassis/{chassis}/Drives"
+DRIVE = "/redfish/v1/Chassis/{chassis}/Drives/{drive}"
+CHASSIS_PROCESSORS = "/redfish/v1/Chassis/{chassis}/Processors"
+CHASSIS_PROCESSOR = "/redfish/v1/Chassis/{chassis}/Processors/{processor}"
+
+MANAGER = "/redfish/v1/Managers/{manager}"
+TASK = "/redfish/v1/TaskService/Tasks/{task}"
+
+_FABRIC_PREFIX = FABRIC.format(fabric="")
+
+
+def fabric_of(uri: str) -> str | None:
+    """Return the id of the fabric that `uri` lies in, or None outside of fabrics."""
+    if not uri.startswith(_FABRIC_PREFIX):
+        return None
+    return uri[len(_FABRIC_PREFIX) :].split("/", 1)[0] or None

@@ -1,0 +1,102 @@
+"""Judges one write against the tip: preconditions first, then the rules of its type.
+
+Pure and synchronous: control calls it between two awaits, so nothing moves underneath. Raises
+RedfishError with every reason; returns the Draft to commit otherwise. Order of refusals
+(DESIGN section 10): 404, 412, 428, what can never be right (400), 409 busy, 409 conflicts.
+"""
+
+from collections.abc import Callable
+
+from redfish_fm.mapping import connections, endpoints, generic, refusals, zones
+from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.uris import fabric_of
+from redfish_fm.redfish import etag
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.writes import Write, WriteKind
+
+_Preparer = Callable[[Write, Tip], Draft]
+
+PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
+    ("Zone", WriteKind.CREATE): zones.create,
+    ("Zone", WriteKind.PATCH): zones.patch,
+    ("Zone", WriteKind.DELETE): zones.delete,
+    ("Zone", WriteKind.ACTION): zones.act,
+    ("Connection", WriteKind.CREATE): connections.create,
+    ("Connection", WriteKind.PATCH): connections.patch,
+    ("Connection", WriteKind.DELETE): connections.delete,
+    ("Endpoint", WriteKind.CREATE): endpoints.create,
+    ("Endpoint", WriteKind.PATCH): endpoints.patch,
+    ("Endpoint", WriteKind.DELETE): endpoints.delete,
+}
+"""What has rules of its own, in DOCUMENT space; the rest is generic."""
+
+ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {
+    "Zone.AddEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
+    "Zone.RemoveEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
+}
+"""Action -> (ETag parameter, parameter that names the resource it is of; None: the target)."""
+
+
+def prepare(write: Write, tip: Tip) -> Draft:
+    """Return the draft of `write`, or raise RedfishError with every reason against it."""
+    if not tip.exists(write.uri):
+        raise refusals.missing(write.uri)
+    _check_if_match(write, tip)
+    _check_etag_parameters(write, tip)
+    task = tip.busy(write.uri) if write.kind in _BLOCKED else None
+    try:
+        draft = _preparer(write, tip)(write, tip)
+    except RedfishError as error:
+        if task is None or error.status < 409:
+            raise
+        raise refusals.busy(task) from error
+    if task is not None:
+        raise refusals.busy(task)
+    return draft
+
+
+_BLOCKED = frozenset({WriteKind.PATCH, WriteKind.ACTION})
+"""What a resource under change does not take. DELETE stays open: it only ever releases."""
+
+
+def _check_if_match(write: Write, tip: Tip) -> None:
+    if not etag.matches(write.if_match, tip.wanted_tag(write.uri) or ""):
+        raise refusals.stale()
+
+
+def _check_etag_parameters(write: Write, tip: Tip) -> None:
+    for parameter, of in ETAG_PARAMETERS.get(write.action or "", ()):
+        given = write.body.get(parameter)
+        if not isinstance(given, str) or not given or given == "*":
+            continue
+        uri = write.uri if of is None else _uri_of(write.body.get(of))
+        if etag.split(given)[0] != tip.wanted_tag(uri):
+            raise refusals.precondition_required(parameter)
+
+
+def _uri_of(value: object) -> str:
+    if isinstance(value, str):
+        return value.rstrip("/")
+    return next(iter(uris_at(value, [])), "")
+
+
+def _preparer(write: Write, tip: Tip) -> _Preparer:
+    name = write.type_name.removesuffix("Collection")
+    if write.kind is WriteKind.CREATE:
+        if fabric_of(write.uri) is None or (name, write.kind) not in PREPARERS:
+            raise RedfishError(405, (_NOT_ALLOWED,), {"Allow": "GET, HEAD"})
+        return PREPARERS[name, write.kind]
+    in_documents = tip.is_wanted(write.uri)
+    if in_documents and (name, write.kind) in PREPARERS and fabric_of(write.uri) is not None:
+        return PREPARERS[name, write.kind]
+    if write.kind is WriteKind.ACTION:
+        raise refusals.action_not_supported(write.action or "")
+    if write.kind is WriteKind.DELETE:
+        if not in_documents:
+            raise refusals.not_deletable()
+        return generic.delete
+    return generic.patch
+
+
+_NOT_ALLOWED = Message("Base.OperationNotAllowed")

@@ -1,0 +1,1 @@
+"""The protocol: requests, documents, errors, sessions and privileges of Redfish, by tables."""

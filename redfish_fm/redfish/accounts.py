@@ -1,0 +1,139 @@
+"""Who may log in: accounts by user name, and whether a password is theirs.
+
+Documents and secrets come from control, which tells every change (`apply`). Hashing runs in
+worker threads, a few at a time; credentials once verified are remembered as a keyed hash and
+forgotten with the secret they were verified against.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.passwords import hash_password, verify_password
+
+_HASHES_AT_ONCE = 2
+"""Each takes 16 MiB and a core for 70 ms; more would let a stranger starve the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a login needs of a ManagerAccount. `secret` None: no password is set."""
+
+    uri: str
+    user_name: str
+    role_id: str
+    enabled: bool = True
+    locked: bool = False
+    password_change_required: bool = False
+    secret: bytes | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Return whether anybody may be logged in as this account."""
+        return self.enabled and not self.locked
+
+
+class Accounts:
+    """All accounts. Use from one event loop."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._secrets: dict[str, bytes] = {}
+        self._by_name: dict[str, Account] = {}
+        self._verified: dict[str, tuple[bytes, bytes]] = {}
+        self._key = secrets.token_bytes(32)
+        self._nobody = hash_password(secrets.token_hex(16))
+        self._hashing = asyncio.Semaphore(_HASHES_AT_ONCE)
+
+    def load(self, spaces: Mapping[Space, Mapping[str, bytes]]) -> None:
+        """Take over stored accounts; call once, before the first login."""
+        for space in (Space.DOCUMENT, Space.SECRET):
+            for key, value in spaces.get(space, {}).items():
+                self.apply([Edit(space, key, None, value)])
+
+    def apply(self, edits: Iterable[Edit]) -> None:
+        """Follow durable edits; those that are not about accounts are ignored."""
+        for edit in edits:
+            if edit.space is Space.SECRET:
+                self._put_secret(edit.key, edit.post)
+            elif edit.space is Space.DOCUMENT and (
+                edit.key in self._accounts or b"#ManagerAccount." in (edit.post or b"")
+            ):
+                self._put_document(edit.key, edit.post)
+
+    def find(self, user_name: str) -> Account | None:
+        """Return the account of `user_name`, or None."""
+        return self._by_name.get(user_name)
+
+    def at(self, uri: str) -> Account | None:
+        """Return the account whose resource is at `uri`, or None."""
+        return self._accounts.get(uri)
+
+    async def verify(self, user_name: str, password: str) -> Account | None:
+        """Return the usable account these credentials belong to, or None.
+
+        An unknown user, a locked one and a wrong password take the same work.
+        """
+        account = self.find(user_name)
+        secret = self._nobody if account is None or account.secret is None else account.secret
+        if not await self._check(user_name, password, secret):
+            return None
+        # It may have changed while the hash was computed.
+        if account is None or not account.usable or self.find(user_name) != account:
+            return None
+        return account
+
+    async def _check(self, user_name: str, password: str, secret: bytes) -> bool:
+        proof = hmac.new(
+            self._key, password.encode("utf-8", "surrogatepass"), hashlib.sha256
+        ).digest()
+        known_secret, known_proof = self._verified.get(user_name, (b"", b""))
+        if known_secret == secret and hmac.compare_digest(known_proof, proof):
+            return True
+        async with self._hashing:
+            right = await asyncio.to_thread(verify_password, password, secret)
+        if right and secret is not self._nobody:
+            self._verified[user_name] = (secret, proof)
+        return right
+
+    def _put_secret(self, uri: str, secret: bytes | None) -> None:
+        if secret is None:
+            self._secrets.pop(uri, None)
+        else:
+            self._secrets[uri] = secret
+        account = self._accounts.get(uri)
+        if account is not None:
+            self._put(replace(account, secret=secret))
+
+    def _put_document(self, uri: str, raw: bytes | None) -> None:
+        before = self._accounts.pop(uri, None)
+        if before is not None:
+            self._by_name.pop(before.user_name, None)
+            self._verified.pop(before.user_name, None)
+        if raw is None:
+            return
+        document = json.loads(raw)
+        if str(document.get("@odata.type", "")).startswith("#ManagerAccount."):
+            self._put(_account(uri, document, self._secrets.get(uri)))
+
+    def _put(self, account: Account) -> None:
+        self._accounts[account.uri] = account
+        self._by_name[account.user_name] = account
+
+
+def _account(uri: str, document: Mapping[str, Any], secret: bytes | None) -> Account:
+    return Account(
+        uri=uri,
+        user_name=str(document.get("UserName", "")),
+        role_id=str(document.get("RoleId", "")),
+        enabled=document.get("Enabled", True) is True,
+        locked=document.get("Locked", False) is True,
+        password_change_required=document.get("PasswordChangeRequired", False) is True,
+        secret=secret,
+    )

@@ -1,0 +1,120 @@
+"""Responses: every answer gets its headers here, and every refusal its one shape.
+
+Knows no rule and makes no decision. A Response's body is the Representation's bytes, unchanged.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.headers import JSON, ODATA_VERSION
+from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.representations import encode
+from redfish_fm.redfish.requests import Response
+from redfish_fm.redfish.targets import Target
+from redfish_fm.redfish.view import Representation
+
+_ALWAYS = {"OData-Version": ODATA_VERSION, "Cache-Control": "no-cache"}
+_WITH_JSON = {**_ALWAYS, "Content-Type": JSON}
+_SCHEMA = "<http://redfish.dmtf.org/schemas/v1/{}.json>; rel=describedby"
+
+_TRANSPORT: Mapping[int, Message] = {
+    400: messages.unrecognized_request_body(),
+    405: messages.operation_not_allowed(),
+    408: messages.operation_timeout(),
+    413: messages.payload_too_large(),
+    414: messages.invalid_uri("(longer than the limit)"),
+    417: messages.header_invalid("Expect"),
+    431: messages.header_invalid("(all together longer than the limit)"),
+    500: messages.internal_error(),
+    503: messages.service_temporarily_unavailable("1"),
+}
+
+
+class Answers:
+    """Makes responses; keeps the headers that repeat."""
+
+    def __init__(self, registries: Registries) -> None:
+        self._registries = registries
+        self._headers: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
+
+    def read(self, target: Target) -> Response:
+        """Return a resource or document as a GET gives it."""
+        found = target.found
+        headers = {**self._base(target), "ETag": found.etag}
+        return Response(200, headers, found.body)
+
+    def not_modified(self, target: Target) -> Response:
+        """Return 304: the client's copy is still good."""
+        return Response(304, {**_ALWAYS, "ETag": target.found.etag})
+
+    def options(self, target: Target) -> Response:
+        """Return which methods the target takes."""
+        return Response(204, {**_ALWAYS, "Allow": ", ".join(target.allow)})
+
+    def no_content(self) -> Response:
+        """Return 204."""
+        return Response(204, _ALWAYS)
+
+    def resource(self, found: Representation) -> Response:
+        """Return 200 with a changed resource."""
+        return Response(200, self._described(found), found.body)
+
+    def created(
+        self, uri: str, found: Representation | None, further: Mapping[str, str] | None = None
+    ) -> Response:
+        """Return 201 with the new resource; with a message where it is gone already."""
+        headers = {"Location": uri, **(further or {})}
+        if found is None:
+            info = [self._registries.render(messages.created())]
+            return Response(201, {**_WITH_JSON, **headers}, encode({_EXTENDED: info}))
+        return Response(201, {**self._described(found), **headers}, found.body)
+
+    def accepted(self, monitor: str, task: Representation | None, retry_after_s: int) -> Response:
+        """Return 202: the work goes on; `task` is what shows it."""
+        headers = {"Location": monitor, "Retry-After": str(retry_after_s)}
+        if task is None:
+            return Response(202, {**_ALWAYS, **headers})
+        return Response(202, {**self._described(task), **headers}, task.body)
+
+    def refusal(self, error: RedfishError) -> Response:
+        """Return an error response."""
+        body = self._registries.error_body(error.messages)
+        return Response(error.status, {**_WITH_JSON, **error.headers}, body)
+
+    def transport_refusal(self, status: int) -> Response:
+        """Return the error response for what the server refuses before it makes a Request."""
+        message = _TRANSPORT.get(status, messages.operation_failed())
+        headers = {"Retry-After": "1"} if status == 503 else None
+        return self.refusal(RedfishError(status, (message,), headers))
+
+    def annotated(self, found: Representation, message: Message) -> Representation:
+        """Return a resource whose body also carries a message."""
+        document: dict[str, Any] = json.loads(found.body)
+        document[_EXTENDED] = [self._registries.render(message)]
+        body = encode(document)
+        return Representation(
+            found.uri, found.type_name, found.origin, body, found.etag, found.wanted_tag
+        )
+
+    def _base(self, target: Target) -> dict[str, str]:
+        key = (target.found.type_name, target.allow, target.media)
+        headers = self._headers.get(key)
+        if headers is None:
+            headers = {
+                **_ALWAYS,
+                "Content-Type": target.media,
+                "Allow": ", ".join(target.allow),
+            }
+            if target.info is not None:
+                headers["Link"] = f"<{target.info.schema_uri}>; rel=describedby"
+            self._headers[key] = headers
+        return headers
+
+    def _described(self, found: Representation) -> dict[str, str]:
+        return {**_WITH_JSON, "ETag": found.etag, "Link": _SCHEMA.format(found.type_name)}
+
+
+_EXTENDED = "@Message.ExtendedInfo"

@@ -1,0 +1,127 @@
+"""Whether a body has the form its type allows: names, types, enumerations, writability.
+
+Says everything that is wrong at once, each message naming the property and a JSON pointer to it.
+Folded tables decide; jsonschema is only the oracle in tests. What a body means is not judged here.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
+from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.properties import PropertyInfo
+from redfish_fm.redfish.values import ActionVoice, PropertyVoice, ValueCheck, pointer_to
+
+MESSAGES_MAX = 64
+"""Messages in one answer; a hostile body could cause as many as it has names."""
+
+
+def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
+    """Return what is wrong with a POST body for a resource of type `info`.
+
+    Read-only is not refused here; the type's create table lists required, optional and refused
+    properties. An empty array where one is required counts as missing.
+    """
+    table = info.create
+    if table is None:
+        raise ValueError(f"{info.name} can not be created")
+    walk = _Walk(table.required | table.optional, patching=False)
+    walk.body(info.properties, body)
+    missing = [path for path in sorted(table.required) if _absent(body, path)]
+    for path in missing:
+        walk.check.told.append(
+            messages.property_missing(path.rsplit(".", 1)[-1], "#/" + path.replace(".", "/"))
+        )
+    return limited(walk.check.told)
+
+
+def check_patch(info: TypeInfo, body: Mapping[str, Any], wanted: bool) -> list[Message]:
+    """Return what is wrong with a PATCH body for a resource of type `info`.
+
+    `wanted`: the resource is of Origin.WANTED. Exactly the paths of the table for its origin can
+    be written; everything else of the type is PropertyNotWritable. A body that names no property
+    is NoOperation.
+    """
+    walk = _Walk(info.writable_here if wanted else info.overlay_here, patching=True)
+    walk.body(info.properties, body)
+    if not walk.named and not walk.check.told:
+        return [messages.no_operation()]
+    return limited(walk.check.told)
+
+
+def check_action(info: ActionInfo, body: Mapping[str, Any]) -> list[Message]:
+    """Return what is wrong with the parameters of an action.
+
+    A link parameter may be {"@odata.id": uri} or the URI as a string.
+    """
+    check = ValueCheck(ActionVoice(info.name), patching=False, bare_links=True)
+    for name, value in body.items():
+        parameter = info.parameters.get(name)
+        if "@odata." in name:
+            continue
+        if parameter is None:
+            check.told.append(
+                messages.action_parameter_unknown(info.name, name, pointer_to("#", name))
+            )
+        else:
+            check.value(parameter, value, name, pointer_to("#", name))
+    for name, parameter in info.parameters.items():
+        if parameter.required and name not in body:
+            check.told.append(
+                messages.action_parameter_missing(info.name, name, pointer_to("#", name))
+            )
+    return limited(check.told)
+
+
+def limited(found: list[Message]) -> list[Message]:
+    """Return `found`, cut after MESSAGES_MAX with a message that says so."""
+    if len(found) <= MESSAGES_MAX:
+        return found
+    return [*found[:MESSAGES_MAX], messages.maximum_errors_exceeded()]
+
+
+class _Walk:
+    """Walks a body down to the paths that may be written, and checks the values there."""
+
+    def __init__(self, paths: Iterable[str], patching: bool) -> None:
+        self._paths = frozenset(paths)
+        self._above = {
+            ".".join(parts[:end])
+            for parts in (path.split(".") for path in self._paths)
+            for end in range(1, len(parts))
+        }
+        self.check = ValueCheck(PropertyVoice(), patching=patching)
+        self.named = False
+
+    def body(
+        self,
+        properties: Mapping[str, PropertyInfo],
+        body: Mapping[str, Any],
+        path: str = "",
+        pointer: str = "#",
+    ) -> None:
+        """Check one object whose properties lie at `path`."""
+        for name, value in body.items():
+            if "@odata." in name:
+                continue
+            self.named = True
+            here, info = f"{path}{name}", properties.get(name)
+            place = pointer_to(pointer, name)
+            if info is None:
+                self.check.told.append(messages.property_unknown(name, place))
+            elif here in self._paths:
+                self.check.value(info, value, name, place)
+            elif here not in self._above:
+                self.check.told.append(messages.property_not_writable(name, place))
+            elif info.object is None or not isinstance(value, dict):
+                self.check.voice.type_error(self.check.told, value, name, place)
+            else:
+                self.body(info.object.properties, value, f"{here}.", place)
+
+
+def _absent(body: Mapping[str, Any], path: str) -> bool:
+    value: Any = body
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value is None or value == []

@@ -1,0 +1,120 @@
+"""Writes: a checked request becomes a Write, its Outcome becomes a Response.
+
+Knows the form of bodies and of answers; what a Write means, and whether it may be, is decided by
+`commit`, which control gives.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.answers import Answers
+from redfish_fm.redfish.auth import Principal
+from redfish_fm.redfish.bodies import check_action, check_create, check_patch
+from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.logins import Logins
+from redfish_fm.redfish.parse import parse_object, without_annotations
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.targets import Target, TargetKind
+from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
+from redfish_fm.redfish.view import Origin
+from redfish_fm.redfish.writes import Commit, Outcome, OutcomeKind, Write, WriteKind
+
+
+class Commands:
+    """Carries out writes that have passed every check but that of their body."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        resources: Resources,
+        commit: Commit,
+        answers: Answers,
+        logins: Logins,
+        task_result: TaskResult | None,
+    ) -> None:
+        self._catalog = catalog
+        self._resources = resources
+        self._commit = commit
+        self._answers = answers
+        self._logins = logins
+        self._task_result = task_result
+
+    async def carry_out(
+        self,
+        request: Request,
+        target: Target,
+        principal: Principal | None,
+        if_match: tuple[str, ...] | None,
+    ) -> Response:
+        """Check the body, commit, answer. Raises RedfishError with every reason."""
+        found, info = target.found, target.info
+        if found.uri == self._logins.uri:
+            return await self._logins.open(request)
+        if found.type_name == "Session":
+            return await self._logins.close(found.uri)
+        if info is None or principal is None:
+            raise RedfishError(405, (messages.operation_not_allowed(),))
+        kind, type_name, body = self._checked(request, target, info)
+        action = None if target.action is None else target.action.name
+        write = Write(kind, found.uri, type_name, principal.user_name, body, action, if_match)
+        return self.answer(await self._commit(write), acting=kind is WriteKind.ACTION)
+
+    def monitor(self, target: Target) -> Response:
+        """Answer a task monitor: 202 while the Task runs, then what the write would have been."""
+        uri = target.found.uri
+        if self._task_result is None:
+            result = result_of(json.loads(target.found.body))
+        else:
+            result = self._task_result(uri)
+        if isinstance(result, RedfishError):
+            raise result
+        return self.answer(result or Outcome(OutcomeKind.ACCEPTED, uri, uri))
+
+    def answer(self, outcome: Outcome, *, acting: bool = False) -> Response:
+        """Return the response for an outcome; `acting` when an action was asked for."""
+        if outcome.task is not None and outcome.kind is OutcomeKind.ACCEPTED:
+            monitor = self._catalog.monitor_of(outcome.task)
+            task = self._resources.get(outcome.task)
+            return self._answers.accepted(monitor, task, RETRY_AFTER_S)
+        if outcome.kind is OutcomeKind.DELETED or acting:
+            return self._answers.no_content()
+        found = self._resources.get(outcome.uri)
+        if outcome.kind is OutcomeKind.CREATED:
+            return self._answers.created(outcome.uri, found)
+        return self._answers.no_content() if found is None else self._answers.resource(found)
+
+    def _checked(
+        self, request: Request, target: Target, info: TypeInfo
+    ) -> tuple[WriteKind, str, Mapping[str, Any]]:
+        if target.kind is TargetKind.ACTION and target.action is not None:
+            return WriteKind.ACTION, info.name, _action_body(request, target.action)
+        match request.method:
+            case "DELETE":
+                return WriteKind.DELETE, info.name, {}
+            case "PATCH":
+                body = parse_object(request.body)
+                wanted = target.found.origin is Origin.WANTED
+                _refuse(check_patch(info, body, wanted))
+                return WriteKind.PATCH, info.name, without_annotations(body)
+            case _:
+                member = self._catalog.types[str(info.member)]
+                body = parse_object(request.body)
+                _refuse(check_create(member, body))
+                return WriteKind.CREATE, member.name, without_annotations(body)
+
+
+def _action_body(request: Request, action: ActionInfo) -> Mapping[str, Any]:
+    if not action.supported:
+        raise RedfishError(400, (messages.action_not_supported(action.name),))
+    body = parse_object(request.body) if request.body else {}
+    _refuse(check_action(action, body))
+    return without_annotations(body)
+
+
+def _refuse(wrong: list[Message]) -> None:
+    if wrong:
+        raise RedfishError(400, tuple(wrong))

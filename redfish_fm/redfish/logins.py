@@ -1,0 +1,58 @@
+"""Opening and closing sessions: POST to the session collection, DELETE of a session."""
+
+from typing import Any
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.answers import Answers
+from redfish_fm.redfish.auth import CHALLENGE
+from redfish_fm.redfish.bodies import check_create
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.parse import parse_object
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.session_resources import SessionResources
+from redfish_fm.redfish.sessions import Sessions
+
+
+class Logins:
+    """Write side of the session table."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        sessions: Sessions[Any],
+        accounts: Accounts,
+        resources: SessionResources,
+        answers: Answers,
+    ) -> None:
+        self._info = catalog.types["Session"]
+        self._sessions = sessions
+        self._accounts = accounts
+        self._resources = resources
+        self._answers = answers
+        self.uri = resources.collection_uri
+
+    async def open(self, request: Request) -> Response:
+        """Check the credentials in the body and open a session.
+
+        Raises RedfishError: 400 for the body, 401 for the credentials, 503 when too many are open.
+        """
+        body = parse_object(request.body)
+        wrong = check_create(self._info, body)
+        if wrong:
+            raise RedfishError(400, tuple(wrong))
+        account = await self._accounts.verify(body["UserName"], body["Password"])
+        if account is None:
+            raise RedfishError(401, (messages.access_unauthorized(),), CHALLENGE)
+        token, row = await self._sessions.create(account.user_name, request.peer)
+        found = self._resources.render(row)
+        if account.password_change_required:
+            reason = messages.password_change_required(account.uri)
+            found = self._answers.annotated(found, reason)
+        return self._answers.created(found.uri, found, {"X-Auth-Token": token})
+
+    async def close(self, uri: str) -> Response:
+        """End the session at `uri`."""
+        await self._sessions.delete(uri.rsplit("/", 1)[-1])
+        return self._answers.no_content()

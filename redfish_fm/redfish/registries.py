@@ -1,0 +1,132 @@
+"""Messages in words: registry keys and arguments become what a client reads.
+
+Reads schemas/registries.json: keys, argument counts and severities are facts of the standard
+registries, the texts are ours. Knows neither status codes nor requests.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.messages import CONSTRUCTORS
+
+
+@dataclass(frozen=True, slots=True)
+class MessageInfo:
+    """One row of a registry. `message_id` is "Base.1.22.PropertyUnknown"."""
+
+    message_id: str
+    parameter_types: tuple[str, ...]
+    severity: str
+    text: str
+    resolution: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryInfo:
+    """One registry, "Base" "1.22.1"; `own` when its keys are ours and we must publish it."""
+
+    prefix: str
+    version: str
+    own: bool
+    messages: Mapping[str, MessageInfo]
+
+
+_OWN_PREFIX = "RedfishFM"
+
+
+class Registries:
+    """All registries by prefix. Immutable; made once at start."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.registries = {name: _registry(name, each) for name, each in raw.items()}
+        self._rows = {
+            f"{name}.{key}": row
+            for name, registry in self.registries.items()
+            for key, row in registry.messages.items()
+        }
+        self.check(made for constructor in CONSTRUCTORS for made in _examples(constructor))
+
+    @classmethod
+    def load(cls, directory: Path) -> "Registries":
+        """Read registries.json in `directory`. Raises OSError, KeyError or ValueError."""
+        return cls(json.loads((directory / "registries.json").read_text("utf-8")))
+
+    def check(self, examples: Iterable[Message]) -> None:
+        """Raise ValueError when a message's key or argument count is not that of its registry."""
+        for message in examples:
+            row = self._rows.get(message.key)
+            if row is None:
+                raise ValueError(f"no registry has {message.key}")
+            if len(message.args) != len(row.parameter_types):
+                raise ValueError(f"{message.key} takes {len(row.parameter_types)} arguments")
+
+    def info(self, key: str) -> MessageInfo:
+        """Return the row of "Base.PropertyUnknown". Raises KeyError."""
+        return self._rows[key]
+
+    def render(self, message: Message) -> dict[str, Any]:
+        """Return `message` as an entry of @Message.ExtendedInfo."""
+        row = self._rows[message.key]
+        rendered: dict[str, Any] = {
+            "@odata.type": "#Message.v1_3_0.Message",
+            "MessageId": row.message_id,
+            "Message": _filled(row.text, message.args),
+            "MessageArgs": list(message.args),
+            "Severity": row.severity,
+            "MessageSeverity": row.severity,
+            "Resolution": row.resolution,
+        }
+        if message.related:
+            rendered["RelatedProperties"] = list(message.related)
+        return rendered
+
+    def error_body(self, messages: tuple[Message, ...]) -> bytes:
+        """Return the body of an error answer (DSP0266 "Error responses")."""
+        entries = [self.render(message) for message in messages]
+        if len(entries) == 1:
+            code, text = entries[0]["MessageId"], entries[0]["Message"]
+        else:
+            general = self._rows["Base.GeneralError"]
+            code, text = general.message_id, general.text
+        error = {"code": code, "message": text, "@Message.ExtendedInfo": entries}
+        # ASCII, because a client's path may hold anything, lone surrogates included.
+        return json.dumps({"error": error}).encode()
+
+
+def _registry(name: str, raw: Mapping[str, Any]) -> RegistryInfo:
+    short = raw["version"].rpartition(".")[0]
+    rows = {
+        key: MessageInfo(
+            f"{name}.{short}.{key}",
+            tuple(row["args"]),
+            row["severity"],
+            row["message"],
+            row["resolution"],
+        )
+        for key, row in raw["messages"].items()
+    }
+    return RegistryInfo(name, raw["version"], name == _OWN_PREFIX, rows)
+
+
+def _filled(text: str, arguments: tuple[str, ...]) -> str:
+    # One pass, so that an argument which holds "%1" is not filled again.
+    parts = text.split("%")
+    filled = [parts[0]]
+    for part in parts[1:]:
+        position = int(part[0]) - 1 if part[:1].isdigit() else -1
+        if 0 <= position < len(arguments):
+            filled.append(arguments[position] + part[1:])
+        else:
+            filled.append("%" + part)
+    return "".join(filled)
+
+
+def _examples(constructor: Callable[..., Message]) -> list[Message]:
+    parameters = inspect.signature(constructor).parameters.values()
+    count = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
+    return [constructor(*("x" for _ in range(count)))]

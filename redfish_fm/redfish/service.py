@@ -1,0 +1,174 @@
+"""The service: one Request in, one Response out.
+
+Decides who asks, what about, whether it is allowed and well-formed, in the order that decides
+which error wins (DESIGN section 10): 401, 404, 405, 403, 413, 501, 415, 406, 412, 400. What a
+write means is `commit`'s business; what there is to read, the view's.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from redfish_fm.redfish import etag, messages
+from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.answers import Answers
+from redfish_fm.redfish.auth import Authenticator, Principal
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.commands import Commands
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.headers import check_accept, check_content_type, check_odata_version
+from redfish_fm.redfish.logins import Logins
+from redfish_fm.redfish.metadata import metadata
+from redfish_fm.redfish.privileges import Privileges
+from redfish_fm.redfish.query import check_query
+from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.session_resources import SessionResources
+from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.targets import PUBLIC, READING, Target, TargetKind, Targets, normal
+from redfish_fm.redfish.tasks import TaskResult, Tasks
+from redfish_fm.redfish.view import View
+from redfish_fm.redfish.writes import Commit
+
+METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
+BODY_BYTES_MAX = 1 << 20
+
+audit = logging.getLogger("redfish_fm.audit")
+
+
+class Service:
+    """Answers requests. Made once by the composition root; use from one event loop.
+
+    `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
+    Task ended; `odata_types` are further types that imported documents have, for $metadata.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        registries: Registries,
+        privileges: Privileges,
+        view: View,
+        commit: Commit,
+        sessions: Sessions[Any],
+        accounts: Accounts,
+        *,
+        task_result: TaskResult | None = None,
+        owner: Callable[[str], str | None] | None = None,
+        odata_types: Iterable[str] = (),
+        body_bytes_max: int = BODY_BYTES_MAX,
+    ) -> None:
+        self._catalog = catalog
+        self._privileges = privileges
+        self._accounts = accounts
+        self._owner = owner
+        self._body_bytes_max = body_bytes_max
+        self._session_resources = SessionResources(catalog, sessions)
+        resources = Resources(view, self._session_resources, Tasks(catalog, registries))
+        self._answers = Answers(registries)
+        self._targets = Targets(catalog, resources, metadata(catalog, odata_types))
+        self._authenticator = Authenticator(sessions, accounts, catalog.roles)
+        logins = Logins(catalog, sessions, accounts, self._session_resources, self._answers)
+        self._commands = Commands(catalog, resources, commit, self._answers, logins, task_result)
+        self._logins_uris = (logins.uri, f"{logins.uri}/Members")
+
+    async def handle(self, request: Request) -> Response:
+        """Answer one request. No client input makes this raise."""
+        uri = normal(request.path)
+        principal: Principal | None = None
+        try:
+            if request.method not in METHODS:
+                raise RedfishError(501, (messages.operation_not_allowed(),))
+            if not self._public(request.method, uri):
+                principal = await self._authenticator.principal(request)
+            response = await self._answer(request, uri, principal)
+        except RedfishError as error:
+            response = self._answers.refusal(error)
+        if request.method == "HEAD":
+            length = {"Content-Length": str(len(response.body))}
+            response = Response(response.status, {**response.headers, **length})
+        elif request.method not in READING:
+            _note(request, principal, response)
+        return response
+
+    def transport_error(self, status: int) -> Response:
+        """Word what the server refuses before it makes a Request (server.http.TransportError)."""
+        return self._answers.transport_refusal(status)
+
+    def _public(self, method: str, uri: str) -> bool:
+        if method in READING:
+            return uri in PUBLIC
+        return method == "POST" and uri in self._logins_uris
+
+    async def _answer(self, request: Request, uri: str, principal: Principal | None) -> Response:
+        target = self._targets.find(uri, request.method)
+        if request.method not in target.allow:
+            allow = {"Allow": ", ".join(target.allow)}
+            raise RedfishError(405, (messages.operation_not_allowed(),), allow)
+        if principal is not None:
+            self._authorize(request.method, target, principal)
+        self._check_form(request, target)
+        tags = etag.parse_if_match(request.headers.get("if-match"))
+        if request.method == "OPTIONS":
+            return self._answers.options(target)
+        if request.method in READING:
+            return self._read(request, target)
+        if not etag.matches(tags, target.found.wanted_tag):
+            raise RedfishError(412, (messages.precondition_failed(),))
+        return await self._commands.carry_out(request, target, principal, tags)
+
+    def _read(self, request: Request, target: Target) -> Response:
+        if target.kind is TargetKind.MONITOR:
+            return self._commands.monitor(target)
+        unless = etag.parse_if_none_match(request.headers.get("if-none-match"))
+        if not etag.none_match(unless, target.found.etag):
+            return self._answers.not_modified(target)
+        return self._answers.read(target)
+
+    def _check_form(self, request: Request, target: Target) -> None:
+        """Refuse what is wrong with the request before anything in it is looked at."""
+        reading = request.method in READING
+        if len(request.body) > self._body_bytes_max:
+            raise RedfishError(413, (messages.payload_too_large(),))
+        if request.query:
+            check_query(request.query, reading)
+        if request.method in ("POST", "PATCH"):
+            check_content_type(request.headers, request.body)
+        check_accept(request.headers, target.media)
+        check_odata_version(request.headers)
+
+    def _authorize(self, method: str, target: Target, principal: Principal) -> None:
+        """Refuse (403) what the principal may not do."""
+        found = target.found
+        if principal.password_change_required and not self._is_own(target, principal):
+            reason = messages.password_change_required(principal.account_uri)
+            raise RedfishError(403, (reason,))
+        above: tuple[str, ...] = ()
+        if self._privileges.overridden(found.type_name):
+            above = self._catalog.ancestors(found.uri)
+        allows = self._privileges.allows
+        granted = principal.privileges
+        if allows(found.type_name, method, granted, ancestors=above):
+            return
+        own = self._is_own(target, principal)
+        if not own or not allows(found.type_name, method, granted, own=True, ancestors=above):
+            raise RedfishError(403, (messages.insufficient_privilege(),))
+
+    def _is_own(self, target: Target, principal: Principal) -> bool:
+        """Return whether the resource is the principal's own session, account or other thing."""
+        uri = target.found.uri
+        if target.found.type_name == "Session":
+            session = self._session_resources.session_at(uri)
+            return session is not None and session.user_name == principal.user_name
+        if uri == principal.account_uri:
+            return True
+        return self._owner is not None and self._owner(uri) == principal.user_name
+
+
+def _note(request: Request, principal: Principal | None, response: Response) -> None:
+    """Write one audit line per write. repr() keeps a hostile path on its line."""
+    user = "-" if principal is None else principal.user_name
+    audit.info(
+        "%s %r by %r from %s: %d", request.method, request.path, user, request.peer, response.status
+    )

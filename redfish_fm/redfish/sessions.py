@@ -1,0 +1,191 @@
+"""Sessions: made by a login, found by token, ended by logout or idleness.
+
+The table is in memory, and as rows in a store that keeps only the token's SHA-256; last use is in
+memory only, so a restart renews every session once. Times in seconds. Whether the account still
+exists is asked elsewhere, at every use.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from redfish_fm.clocks import Clock
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import RedfishError
+
+TIMEOUT_S = 1800.0
+"""Idle time after which a session ends; SessionService.SessionTimeout shows it."""
+LIMIT = 64
+"""Sessions open at once; a login beyond is answered 503."""
+
+
+class SessionRow(Protocol):
+    """A session as it is stored; store.base.SessionRow satisfies it."""
+
+    @property
+    def id(self) -> str:
+        """Return the last segment of its URI."""
+        ...
+
+    @property
+    def token_sha256(self) -> str:
+        """Return the hex digest of its token."""
+        ...
+
+    @property
+    def user_name(self) -> str:
+        """Return whose session it is."""
+        ...
+
+    @property
+    def created_s(self) -> float:
+        """Return when it was made, in seconds since 1970."""
+        ...
+
+    @property
+    def client(self) -> str:
+        """Return the address it was made from."""
+        ...
+
+
+RowT = TypeVar("RowT", bound=SessionRow)
+
+
+class SessionStore(Protocol[RowT]):
+    """Where rows live between starts; store.base.Store satisfies it."""
+
+    async def put_session(self, row: RowT) -> None:
+        """Keep a session; durable when it returns."""
+        ...
+
+    async def delete_sessions(self, ids: Sequence[str]) -> None:
+        """Forget sessions; unknown ids are ignored."""
+        ...
+
+    async def sessions(self) -> list[RowT]:
+        """Return all stored sessions."""
+        ...
+
+
+@dataclass(slots=True)
+class _Open(Generic[RowT]):
+    row: RowT
+    last_use_s: float
+
+
+class Sessions(Generic[RowT]):
+    """The table of open sessions. Use from one event loop.
+
+    `make_row(id, token_sha256, user_name, created_s, client)` makes what the store keeps.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore[RowT],
+        make_row: Callable[[str, str, str, float, str], RowT],
+        clock: Clock,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        limit: int = LIMIT,
+    ) -> None:
+        self._store = store
+        self._make_row = make_row
+        self._clock = clock
+        self.timeout_s = timeout_s
+        self._limit = limit
+        self._by_token: dict[str, _Open[RowT]] = {}
+        self._by_id: dict[str, _Open[RowT]] = {}
+        self._opening = 0
+        self.version = 0
+        """Grows with every session made or ended, so that what is rendered can be kept."""
+
+    async def load(self) -> None:
+        """Take over the stored sessions; call once, before the first request."""
+        now_s = self._clock.now_s()
+        for row in await self._store.sessions():
+            self._keep(_Open(row, now_s))
+
+    async def create(self, user_name: str, client: str) -> tuple[str, RowT]:
+        """Open a session; return its token and its row, durable.
+
+        Raises RedfishError (503 SessionLimitExceeded) when too many are open.
+        """
+        await self.sweep()
+        if len(self._by_id) + self._opening >= self._limit:
+            raise RedfishError(503, (messages.session_limit_exceeded(),), {"Retry-After": "60"})
+        token = secrets.token_hex(32)
+        created_s = float(int(self._clock.wall_s()))
+        row = self._make_row(secrets.token_hex(8), _digest(token), user_name, created_s, client)
+        self._opening += 1
+        try:
+            await self._store.put_session(row)
+        finally:
+            self._opening -= 1
+        self._keep(_Open(row, self._clock.now_s()))
+        return token, row
+
+    def authenticate(self, token: str) -> RowT | None:
+        """Return the session of `token` and renew it, or None where it is unknown or expired."""
+        found = self._by_token.get(_digest(token))
+        if found is None:
+            return None
+        now_s = self._clock.now_s()
+        if self._expired(found, now_s):
+            return None
+        found.last_use_s = now_s
+        return found.row
+
+    def get(self, session_id: str) -> RowT | None:
+        """Return an open session without renewing it, or None."""
+        found = self._by_id.get(session_id)
+        if found is None or self._expired(found, self._clock.now_s()):
+            return None
+        return found.row
+
+    def open_sessions(self) -> list[RowT]:
+        """Return all open sessions, oldest first."""
+        now_s = self._clock.now_s()
+        rows = [each.row for each in self._by_id.values() if not self._expired(each, now_s)]
+        return sorted(rows, key=lambda row: (row.created_s, row.id))
+
+    async def delete(self, session_id: str) -> None:
+        """End a session at once; durable when it returns. An unknown id is ignored."""
+        self._forget(session_id)
+        await self._store.delete_sessions([session_id])
+
+    async def delete_of(self, user_name: str) -> None:
+        """End every session of a user, as when the account is removed."""
+        await self._end(
+            [key for key, each in self._by_id.items() if each.row.user_name == user_name]
+        )
+
+    async def sweep(self) -> None:
+        """Forget expired sessions, here and in the store. Cheap where none has expired."""
+        now_s = self._clock.now_s()
+        await self._end([key for key, each in self._by_id.items() if self._expired(each, now_s)])
+
+    async def _end(self, ids: list[str]) -> None:
+        for session_id in ids:
+            self._forget(session_id)
+        if ids:
+            await self._store.delete_sessions(ids)
+
+    def _expired(self, found: _Open[RowT], now_s: float) -> bool:
+        return now_s - found.last_use_s > self.timeout_s
+
+    def _keep(self, found: _Open[RowT]) -> None:
+        self._by_token[found.row.token_sha256] = found
+        self._by_id[found.row.id] = found
+        self.version += 1
+
+    def _forget(self, session_id: str) -> None:
+        found = self._by_id.pop(session_id, None)
+        if found is not None:
+            del self._by_token[found.row.token_sha256]
+            self.version += 1
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

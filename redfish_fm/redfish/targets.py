@@ -1,0 +1,161 @@
+"""What a path names, and which methods it takes.
+
+A path names a resource, an action below one, a task monitor, or one of the OData documents. The
+methods follow from three tables: what the schema allows, what this service does, whose the
+resource is.
+"""
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.etag import content_tag, join
+from redfish_fm.redfish.headers import JSON, XML
+from redfish_fm.redfish.metadata import VERSIONS, service_document
+from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.view import Origin, Representation
+
+READING = ("GET", "HEAD", "OPTIONS")
+ROOT = "/redfish/v1"
+VERSION_DOCUMENT = "/redfish"
+SERVICE_DOCUMENT = "/redfish/v1/odata"
+METADATA = "/redfish/v1/$metadata"
+PUBLIC = frozenset({ROOT, VERSION_DOCUMENT, SERVICE_DOCUMENT, METADATA})
+"""Readable without credentials (DSP0266 "Authentication requirements")."""
+
+_MEMBERS = "/Members"
+_ACTIONS = "/Actions/"
+
+
+class TargetKind(Enum):
+    """What a path can name."""
+
+    RESOURCE = "resource"
+    ACTION = "action"
+    MONITOR = "monitor"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one request is about. Of an action or a monitor, `found` is the resource behind it.
+
+    `info` is None for types the catalog does not know; such resources can only be read.
+    """
+
+    kind: TargetKind
+    found: Representation
+    allow: tuple[str, ...]
+    info: TypeInfo | None = None
+    action: ActionInfo | None = None
+    media: str = JSON
+
+
+def normal(path: str) -> str:
+    """Return `path` without the one trailing slash that is tolerated."""
+    return path[:-1] if path.endswith("/") else path
+
+
+class Targets:
+    """Looks paths up."""
+
+    def __init__(self, catalog: Catalog, resources: Resources, metadata: bytes) -> None:
+        self._catalog = catalog
+        self._resources = resources
+        self._allow: dict[tuple[str, Origin], tuple[str, ...]] = {}
+        self._documents = {
+            VERSION_DOCUMENT: _document(VERSION_DOCUMENT, VERSIONS, JSON),
+            METADATA: _document(METADATA, metadata, XML),
+        }
+        self._service_document: tuple[str, Target] | None = None
+
+    def find(self, uri: str, method: str) -> Target:
+        """Return what `uri` names. Raises RedfishError (404) where that is nothing."""
+        found = self._resources.get(uri)
+        if found is not None:
+            info = self._catalog.types.get(found.type_name)
+            return Target(TargetKind.RESOURCE, found, self._methods(found, info), info)
+        target = self._special(uri, method)
+        if target is None:
+            raise RedfishError(404, (messages.resource_missing_at_uri(uri),))
+        return target
+
+    def _special(self, uri: str, method: str) -> Target | None:
+        if uri in self._documents:
+            return self._documents[uri]
+        if uri == SERVICE_DOCUMENT:
+            return self._odata()
+        if _ACTIONS in uri:
+            return self._action(uri)
+        if method == "POST" and uri.endswith(_MEMBERS):
+            return self._collection(uri.removesuffix(_MEMBERS))
+        return self._monitor(uri)
+
+    def _action(self, uri: str) -> Target | None:
+        resource, _, name = uri.rpartition(_ACTIONS)
+        found = self._resources.get(resource)
+        info = None if found is None else self._catalog.types.get(found.type_name)
+        if found is None or info is None or name not in info.actions:
+            return None
+        return Target(TargetKind.ACTION, found, ("POST", "OPTIONS"), info, info.actions[name])
+
+    def _collection(self, uri: str) -> Target | None:
+        """Return the collection whose Members were named; POST there means the same (DSP0266)."""
+        found = self._resources.get(uri)
+        info = None if found is None else self._catalog.types.get(found.type_name)
+        if found is None or info is None or not info.collection:
+            return None
+        return Target(TargetKind.RESOURCE, found, self._methods(found, info), info)
+
+    def _monitor(self, uri: str) -> Target | None:
+        task = self._catalog.task_of(uri)
+        found = None if task is None else self._resources.get(task)
+        if found is None or found.type_name != "Task":
+            return None
+        allow = self._methods(found, self._catalog.types["Task"])
+        return Target(TargetKind.MONITOR, found, allow, self._catalog.types["Task"])
+
+    def _odata(self) -> Target | None:
+        root = self._resources.get(ROOT)
+        if root is None:
+            return None
+        if self._service_document is None or self._service_document[0] != root.etag:
+            body = service_document(json.loads(root.body))
+            self._service_document = (root.etag, _document(SERVICE_DOCUMENT, body, JSON))
+        return self._service_document[1]
+
+    def _methods(self, found: Representation, info: TypeInfo | None) -> tuple[str, ...]:
+        if info is None:
+            return READING
+        if info.collection:
+            return self._collection_methods(found.uri, info)
+        key = (info.name, found.origin)
+        if key not in self._allow:
+            self._allow[key] = _resource_methods(info, found.origin)
+        return self._allow[key]
+
+    def _collection_methods(self, uri: str, info: TypeInfo) -> tuple[str, ...]:
+        member = self._catalog.types.get(info.member or "")
+        if not info.insertable or member is None or member.create is None:
+            return READING
+        template = self._catalog.template_of(uri)
+        return (*READING, "POST") if template in member.create.collections else READING
+
+
+def _resource_methods(info: TypeInfo, origin: Origin) -> tuple[str, ...]:
+    paths = info.writable_here if origin is Origin.WANTED else info.overlay_here
+    methods = [*READING]
+    if info.updatable and paths:
+        methods.append("PATCH")
+    if info.deletable_here and origin is not Origin.INVENTORY:
+        methods.append("DELETE")
+    return tuple(methods)
+
+
+def _document(uri: str, body: bytes, media: str) -> Target:
+    tag = content_tag(body)
+    found = Representation(uri, "", Origin.SERVICE, body, join(tag, tag), tag)
+    return Target(TargetKind.DOCUMENT, found, READING, None, None, media)

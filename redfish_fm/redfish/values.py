@@ -1,0 +1,220 @@
+"""Whether one JSON value fits one property or parameter, deep, everything wrong told at once.
+
+Pure. Two voices tell the same faults, one in the words for properties, one for parameters.
+"""
+
+import json
+import re
+from typing import Any, Protocol
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
+
+_VALUE_CHARS_MAX = 200
+"""A refused value is quoted up to here: enough to recognise it, too little to flood a log."""
+
+_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", re.ASCII)
+
+
+class Voice(Protocol):
+    """How a fault is told. `told` is the list that grows."""
+
+    def type_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong JSON type."""
+        ...
+
+    def format_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong notation."""
+        ...
+
+    def not_in_list(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a value outside the enumeration."""
+        ...
+
+    def out_of_range(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a number outside its range."""
+        ...
+
+
+class PropertyVoice:
+    """Tells faults of properties."""
+
+    def type_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong JSON type."""
+        told.append(messages.property_value_type_error(quoted(value), name, place))
+
+    def format_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong notation."""
+        told.append(messages.property_value_format_error(quoted(value), name, place))
+
+    def not_in_list(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a value outside the enumeration."""
+        told.append(messages.property_value_not_in_list(quoted(value), name, place))
+
+    def out_of_range(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a number outside its range."""
+        told.append(messages.property_value_out_of_range(quoted(value), name, place))
+
+
+class ActionVoice:
+    """Tells faults of the parameters of one action."""
+
+    def __init__(self, action: str) -> None:
+        self._action = action
+
+    def type_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong JSON type."""
+        said = messages.action_parameter_value_type_error(quoted(value), name, self._action, place)
+        told.append(said)
+
+    def format_error(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a wrong notation."""
+        said = messages.action_parameter_value_format_error
+        told.append(said(quoted(value), name, self._action, place))
+
+    def not_in_list(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a value outside the enumeration."""
+        said = messages.action_parameter_value_not_in_list(quoted(value), name, self._action, place)
+        told.append(said)
+
+    def out_of_range(self, told: list[Message], value: Any, name: str, place: str) -> None:
+        """Tell a number outside its range."""
+        said = messages.action_parameter_value_out_of_range
+        told.append(said(quoted(value), name, self._action, place))
+
+
+class ValueCheck:
+    """Checks values and collects what is wrong in `told`.
+
+    `patching`: null removes and {} keeps (DSP0266 array rules). `bare_links`: a link may be given
+    as a string.
+    """
+
+    def __init__(self, voice: Voice, *, patching: bool, bare_links: bool = False) -> None:
+        self.voice = voice
+        self.told: list[Message] = []
+        self._patching = patching
+        self._bare_links = bare_links
+
+    def value(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        """Check one value against what `info` says."""
+        if value is None:
+            if not info.nullable and not (self._patching and info.kind is Kind.LINK):
+                self.voice.type_error(self.told, value, name, place)
+            return
+        match info.kind:
+            case Kind.STRING:
+                self._string(info, value, name, place)
+            case Kind.ENUM:
+                self._enum(info, value, name, place)
+            case Kind.INTEGER | Kind.NUMBER:
+                self._number(info, value, name, place)
+            case Kind.BOOLEAN:
+                if not isinstance(value, bool):
+                    self.voice.type_error(self.told, value, name, place)
+            case Kind.LINK:
+                self._link(value, name, place)
+            case Kind.ARRAY:
+                self._array(info, value, name, place)
+            case Kind.OBJECT:
+                self._object(info.object, value, name, place)
+            case Kind.OEM:
+                self._oem(value, name, place)
+            case Kind.ANY:
+                pass
+
+    def _string(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        if not isinstance(value, str):
+            self.voice.type_error(self.told, value, name, place)
+        elif not _well_formed(info, value):
+            self.voice.format_error(self.told, value, name, place)
+
+    def _enum(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        if not isinstance(value, str):
+            self.voice.type_error(self.told, value, name, place)
+        elif value not in info.enum:
+            self.voice.not_in_list(self.told, value, name, place)
+
+    def _number(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        fits = int if info.kind is Kind.INTEGER else (int, float)
+        if isinstance(value, bool) or not isinstance(value, fits):
+            self.voice.type_error(self.told, value, name, place)
+        elif not _within(info, value):
+            self.voice.out_of_range(self.told, value, name, place)
+
+    def _link(self, value: Any, name: str, place: str) -> None:
+        if isinstance(value, dict):
+            unknown = [key for key in value if "@odata." not in key]
+            for key in unknown:
+                self.told.append(messages.property_unknown(key, pointer_to(place, key)))
+            if "@odata.id" not in value:
+                if not unknown:
+                    place = pointer_to(place, "@odata.id")
+                    self.told.append(messages.property_missing("@odata.id", place))
+                return
+            place, value = pointer_to(place, "@odata.id"), value["@odata.id"]
+        elif not self._bare_links:
+            self.voice.type_error(self.told, value, name, place)
+            return
+        if not isinstance(value, str):
+            self.voice.type_error(self.told, value, name, place)
+        elif not value.startswith("/"):
+            self.voice.format_error(self.told, value, name, place)
+
+    def _array(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        if info.items is None or not isinstance(value, list):
+            self.voice.type_error(self.told, value, name, place)
+            return
+        for position, item in enumerate(value):
+            if self._patching and (item is None or item == {}):
+                continue
+            self.value(info.items, item, name, f"{place}/{position}")
+
+    def _object(self, info: ObjectInfo | None, value: Any, name: str, place: str) -> None:
+        if info is None or not isinstance(value, dict):
+            self.voice.type_error(self.told, value, name, place)
+            return
+        for key, below in value.items():
+            if "@odata." in key:
+                continue
+            here = pointer_to(place, key)
+            if key in info.properties:
+                self.value(info.properties[key], below, key, here)
+            elif not info.open:
+                self.told.append(messages.property_unknown(key, here))
+
+    def _oem(self, value: Any, name: str, place: str) -> None:
+        if not isinstance(value, dict):
+            self.voice.type_error(self.told, value, name, place)
+            return
+        for key, below in value.items():
+            if not isinstance(below, dict) and not (self._patching and below is None):
+                self.voice.type_error(self.told, below, key, pointer_to(place, key))
+
+
+def quoted(value: Any) -> str:
+    """Return a refused value as a message argument, shortened."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _VALUE_CHARS_MAX else f"{text[:_VALUE_CHARS_MAX]}…"
+
+
+def pointer_to(above: str, name: str) -> str:
+    """Return the JSON pointer of `name` in the object at `above` (RFC 6901)."""
+    return f"{above}/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+def _well_formed(info: PropertyInfo, value: str) -> bool:
+    if info.length_min is not None and len(value) < info.length_min:
+        return False
+    if info.length_max is not None and len(value) > info.length_max:
+        return False
+    if info.pattern is not None and info.pattern.fullmatch(value) is None:
+        return False
+    return info.format != "date-time" or _DATE_TIME.fullmatch(value) is not None
+
+
+def _within(info: PropertyInfo, value: float) -> bool:
+    if info.minimum is not None and value < info.minimum:
+        return False
+    return info.maximum is None or value <= info.maximum

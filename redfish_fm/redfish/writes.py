@@ -1,0 +1,63 @@
+"""A client's write after the protocol has checked its form, and what became of it.
+
+Made by redfish.service, carried out by control (given to the service as `commit`).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class WriteKind(Enum):
+    """The four ways to change something."""
+
+    CREATE = "create"
+    PATCH = "patch"
+    DELETE = "delete"
+    ACTION = "action"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One wish. `uri` is the collection (CREATE) or the resource (others), without trailing slash.
+
+    `body` is the parsed JSON object, its property names, types and enumerations already checked
+    against the catalog; what it means has not been checked. `action` is "Zone.AddEndpoint" style.
+    `if_match` holds the unquoted tags of If-Match, or None where the header is absent; ("*",)
+    matches anything that exists.
+    """
+
+    kind: WriteKind
+    uri: str
+    type_name: str
+    actor: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    action: str | None = None
+    if_match: tuple[str, ...] | None = None
+
+
+class OutcomeKind(Enum):
+    """How a write ended."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+    NO_OPERATION = "no-operation"
+    ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The truth about one write, durable before it is told.
+
+    `uri` is the created or changed resource; `task` the URI of the Task when ACCEPTED.
+    """
+
+    kind: OutcomeKind
+    uri: str
+    task: str | None = None
+
+
+Commit = Callable[[Write], Awaitable[Outcome]]
+"""Carry out a write. Raises RedfishError with every reason when it is refused."""

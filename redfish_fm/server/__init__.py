@@ -1,0 +1,1 @@
+"""HTTP: aiohttp to Request/Response and back, TLS, connection limits."""

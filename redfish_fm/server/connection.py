@@ -1,0 +1,204 @@
+"""One client connection: aiohttp's request loop with our limits, errors and time-outs.
+
+Knows aiohttp's RequestHandler inside out (it is subclassed, and its documented and protected
+parts are used); knows nothing of requests' meaning. All wording comes from `Hub.refuse`.
+"""
+
+import asyncio
+import logging
+import re
+from typing import Protocol, cast
+
+from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, LineTooLong
+from aiohttp.http_parser import RawRequestMessage
+
+from redfish_fm.server.answers import Answer
+from redfish_fm.server.limits import Limits
+
+_log = logging.getLogger(__name__)
+
+_READ_BUFFER_BYTES = 32 << 10
+"""aiohttp stops reading at twice this; what a client may make us hold before a handler reads."""
+
+_REQUEST_LINE = re.compile(r"b(['\"])[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ ]+ HTTP/1\.[01]\1")
+"""A well-formed request line as aiohttp quotes it in its complaint about a method."""
+
+
+class Hub(Protocol):
+    """What a connection needs of its server."""
+
+    limits: Limits
+
+    @property
+    def full(self) -> bool:
+        """Return whether a further connection must be turned away."""
+        ...
+
+    def opened(self, connection: "Connection", transport: asyncio.Transport) -> None:
+        """Note a connection that is served."""
+        ...
+
+    def closed(self, connection: "Connection") -> None:
+        """Forget a connection."""
+        ...
+
+    def refusal(self, status: int) -> bytes:
+        """Return a whole closing response with `status`, for a client without a request."""
+        ...
+
+    def refuse(self, request: web.BaseRequest, status: int) -> Answer:
+        """Return the answer that refuses `request` with `status` and closes."""
+        ...
+
+
+class Connection(web.RequestHandler):
+    """aiohttp's protocol object, one per connection."""
+
+    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub")
+
+    def __init__(self, manager: web.Server, hub: Hub, *, loop: asyncio.AbstractEventLoop) -> None:
+        self._hub = hub
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._abort_timer: asyncio.TimerHandle | None = None
+        self._heard = False
+        super().__init__(
+            manager,
+            loop=loop,
+            keepalive_timeout=hub.limits.idle_timeout_s,
+            lingering_time=0,
+            access_log=None,  # type: ignore[arg-type]  # documented way to switch it off
+            read_bufsize=_READ_BUFFER_BYTES,
+            logger=_log,
+            max_line_size=hub.limits.uri_bytes,
+            max_field_size=hub.limits.header_field_bytes,
+            max_headers=hub.limits.header_count,
+            # A compressed body could unfold to anything; the service refuses Content-Encoding.
+            auto_decompress=False,
+        )
+
+    # -- life ------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Serve the connection, or turn it away with 503 when there are too many."""
+        stream = cast(asyncio.Transport, transport)
+        if self._hub.full:
+            self._turn_away(stream)
+            return
+        super().connection_made(stream)
+        self._hub.opened(self, stream)
+        self._start_head_timer()
+
+    def _turn_away(self, transport: asyncio.Transport) -> None:
+        # Without a manager and forced to close, the parent ignores whatever still arrives.
+        self._manager = None
+        self._force_close = True
+        transport.write(self._hub.refusal(503))
+        transport.close()
+        self._abort_timer = self._loop.call_later(self._hub.limits.linger_s, transport.abort)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Forget the connection; a running handler is not cancelled."""
+        self._stop_head_timer()
+        super().connection_lost(exc)
+        if self._abort_timer is not None:
+            self._abort_timer.cancel()
+        self._hub.closed(self)
+
+    def force_close(self) -> None:
+        """Close now; what the client has not read after linger_s is dropped with the socket."""
+        transport = self.transport
+        super().force_close()
+        if transport is not None:
+            self._abort_later(transport)
+
+    def _abort_later(self, transport: asyncio.Transport) -> None:
+        if self._abort_timer is None and transport.get_write_buffer_size():
+            self._abort_timer = self._loop.call_later(self._hub.limits.linger_s, transport.abort)
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived; time the head of a request; pass on a broken body."""
+        waiter = self._waiter
+        self._heard = True
+        super().data_received(data)
+        if self._messages:
+            if self._head_timer is not None:
+                self._stop_head_timer()
+            if not isinstance(self._messages[-1][0], RawRequestMessage):
+                self._break_body()
+        elif self._head_timer is None and waiter is not None and not waiter.done():
+            self._start_head_timer()
+
+    def _break_body(self) -> None:
+        """Wake a handler that waits for a body whose framing turned out broken."""
+        request = self._current_request
+        if request is not None and not request.content.is_eof():
+            request.content.set_exception(web.RequestPayloadError("broken framing"))
+
+    def _start_head_timer(self) -> None:
+        self._head_timer = self._loop.call_later(
+            self._hub.limits.read_timeout_s, self._cut_slow_head
+        )
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _cut_slow_head(self) -> None:
+        self._head_timer = None
+        transport = self.transport
+        if self._waiter is None or self._waiter.done() or transport is None:
+            return
+        if self._heard:
+            transport.write(self._hub.refusal(408))
+        self.force_close()
+
+    # -- answering -------------------------------------------------------------------------
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send the answer; then let a refused client finish reading it."""
+        done = await super().finish_response(request, resp, start_time)
+        if isinstance(resp, Answer) and resp.linger and not done[1]:
+            await self._linger(request)
+        if not resp.keep_alive and self.transport is not None:
+            self._abort_later(self.transport)
+        return done
+
+    async def _linger(self, request: web.BaseRequest) -> None:
+        """Throw away a bounded rest of the body: closing at once would reset the connection."""
+        limits, left = self._hub.limits, self._hub.limits.linger_bytes
+        try:
+            async with asyncio.timeout(limits.linger_s):
+                while left > 0 and not request.content.at_eof():
+                    chunk, _ = await request.content.readchunk()
+                    left -= len(chunk)
+        except (TimeoutError, ConnectionError, RuntimeError, web.RequestPayloadError):
+            return
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what aiohttp refuses below us in Redfish form; always closes."""
+        if isinstance(exc, BadHttpMessage):
+            _log.debug("bad request from %s: %s", request.remote, exc)
+            return self._hub.refuse(request, self._status_of(exc))
+        _log.error("request loop failed", exc_info=exc)
+        return self._hub.refuse(request, status)
+
+    def _status_of(self, exc: BadHttpMessage) -> int:
+        if isinstance(exc, LineTooLong):
+            # args: the line, the limit it broke, its size
+            return 414 if exc.args[1] == self._hub.limits.uri_bytes else 431
+        if isinstance(exc, BadHttpMethod):
+            # A method outside aiohttp's list, or no HTTP at all.
+            return 501 if _REQUEST_LINE.search(exc.message) else 400
+        return 431 if exc.message.startswith("Too many headers") else 400

@@ -1,0 +1,256 @@
+"""The HTTP server: an HTTP request becomes a Request, a Response becomes an HTTP response.
+
+Knows transport rules (framing, limits, time-outs, shutdown) and the two paths that need no
+service, /healthz and /metrics. Everything else goes to the handler; every refusal is worded by
+`transport_error`, so no Redfish text stands here.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from aiohttp.http import HttpVersion10
+
+from redfish_fm.clocks import Clock, SystemClock
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.server.answers import Answer, DateHeader, render
+from redfish_fm.server.connection import Connection
+from redfish_fm.server.limits import Limits
+from redfish_fm.server.targets import split_target
+
+_log = logging.getLogger(__name__)
+
+Handler = Callable[[Request], Awaitable[Response]]
+"""Answers one request. Must refuse by returning; raising is a defect and becomes a 500."""
+
+TransportError = Callable[[int], Response]
+"""Words a refusal that is decided before the service sees the request, by HTTP status:
+400 broken framing, 405 other than GET or HEAD on a probe, 408 too slow, 413 body too large,
+414 URI too long, 417 unknown Expect, 431 headers too large, 500 defect, 501 method unknown to
+HTTP, 503 too many connections."""
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_ALIVE = Response(200, {"Content-Type": "application/json"}, b'{"status":"alive"}')
+
+
+class _Refused(Exception):
+    """A request that ends before the service sees it; the connection closes."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Server(web.Server):
+    """aiohttp's low-level server making our connections."""
+
+    def __init__(self, hub: "HttpServer") -> None:
+        super().__init__(hub.answer)
+        self._hub = hub
+
+    def __call__(self) -> Connection:
+        return Connection(self, self._hub, loop=self._loop)
+
+
+class HttpServer:
+    """Serves connections that a listener accepts. Make it and use it inside one event loop.
+
+    `metrics`, where given, answers GET /metrics; otherwise the handler does.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        transport_error: TransportError,
+        *,
+        limits: Limits | None = None,
+        metrics: Callable[[], Response] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._handler = handler
+        self._transport_error = transport_error
+        self._metrics = metrics
+        self._date = DateHeader(clock or SystemClock())
+        self._open: dict[Connection, asyncio.Transport] = {}
+        self._writes: set[asyncio.Task[Response]] = set()
+        self._stopping = False
+        self._web = _Server(self)
+        self.requests_total = 0
+        self.failures_total = 0
+
+    # -- connections (the Hub of server.connection) ------------------------------------------
+
+    @property
+    def connections(self) -> int:
+        """Return the number of connections being served."""
+        return len(self._open)
+
+    @property
+    def full(self) -> bool:
+        """Return whether a further connection must be turned away."""
+        return self._stopping or len(self._open) >= self.limits.connections
+
+    def protocol(self) -> asyncio.Protocol:
+        """Return the protocol of a new connection: the factory asyncio's create_server wants."""
+        return self._web()
+
+    def opened(self, connection: Connection, transport: asyncio.Transport) -> None:
+        """Note a connection that is served."""
+        self._open[connection] = transport
+
+    def closed(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self._open.pop(connection, None)
+
+    async def stop(self, grace_s: float = 2.0) -> None:
+        """Close idle connections, let running requests finish for `grace_s`, then close all.
+
+        The listener must have stopped accepting. Returns within grace_s and about half a second.
+        """
+        self._stopping = True
+        self._web.pre_shutdown()
+        await asyncio.sleep(0)
+        # aiohttp waits twice that long: for the handler, then for the connection's task.
+        await self._web.shutdown(grace_s / 2)
+        for transport in self._open.values():
+            if transport.get_write_buffer_size():
+                transport.abort()
+        for task in self._writes:
+            task.cancel()
+        if self._writes:
+            _log.warning("%d writes were cut off by the shutdown", len(self._writes))
+            await asyncio.wait(self._writes, timeout=0.25)
+
+    # -- one request -----------------------------------------------------------------------
+
+    async def answer(self, raw: web.BaseRequest) -> web.StreamResponse:
+        """Answer one HTTP request. The supervisor of request handling: never raises on purpose."""
+        self.requests_total += 1
+        try:
+            request = await self._read(raw)
+        except _Refused as refused:
+            return self.refuse(raw, refused.status)
+        if request.method in _SAFE_METHODS:
+            response = await self._supervised(request)
+        else:
+            response = await self._uncancelled(request)
+        try:
+            return self._answer(raw, response, close=request.method == "CONNECT")
+        except ValueError:
+            _log.exception("%s %s gave an unsendable response", request.method, request.path)
+            return self.refuse(raw, 500)
+
+    async def _read(self, raw: web.BaseRequest) -> Request:
+        headers = _headers(raw)
+        method = raw.method
+        body = b""
+        if method != "CONNECT" and ("content-length" in headers or "transfer-encoding" in headers):
+            self._meet_expectation(raw, headers)
+            body = await self._body(raw)
+        elif "expect" in headers:
+            self._meet_expectation(raw, headers)
+        path, query = split_target(raw.raw_path)
+        tls = raw.protocol.ssl_context is not None
+        return Request(method, path, query, headers, body, raw.remote or "", tls)
+
+    def _meet_expectation(self, raw: web.BaseRequest, headers: dict[str, str]) -> None:
+        """Refuse what will be refused anyway, then tell a waiting client to send its body."""
+        if (raw.content_length or 0) > self.limits.body_bytes:
+            raise _Refused(413)
+        expected = headers.get("expect")
+        if expected is None or raw.version == HttpVersion10:
+            return
+        if expected.lower() != "100-continue":
+            raise _Refused(417)
+        if raw.transport is not None:
+            raw.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    async def _body(self, raw: web.BaseRequest) -> bytes:
+        """Return the whole body, within the limits of size and time."""
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self.limits.read_timeout_s):
+                while more:
+                    # readany() would sleep through an exception set while it is being woken.
+                    chunk, chunk_ends = await raw.content.readchunk()
+                    body += chunk
+                    more = bool(chunk) or chunk_ends
+                    if len(body) > self.limits.body_bytes:
+                        raise _Refused(413)
+        except TimeoutError as error:
+            raise _Refused(408) from error
+        except (web.RequestPayloadError, ConnectionError, RuntimeError) as error:
+            # RuntimeError: the connection was lost before this read began
+            raise _Refused(400) from error
+        return bytes(body)
+
+    async def _uncancelled(self, request: Request) -> Response:
+        """Run a write in a task of its own, which no disconnect and no time-out cancels."""
+        task = asyncio.create_task(self._supervised(request))
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+        return await asyncio.shield(task)
+
+    async def _supervised(self, request: Request) -> Response:
+        try:
+            return await self._route(request)
+        except Exception:  # noqa: BLE001 - the supervisor of requests (STYLE section 8)
+            self.failures_total += 1
+            _log.exception("%s %s failed", request.method, request.path)
+            return self._transport_error(500)
+
+    async def _route(self, request: Request) -> Response:
+        if request.path == "/healthz":
+            return self._probe(request, lambda: _ALIVE)
+        if request.path == "/metrics" and self._metrics is not None:
+            return self._probe(request, self._metrics)
+        return await self._handler(request)
+
+    def _probe(self, request: Request, get: Callable[[], Response]) -> Response:
+        if request.method in ("GET", "HEAD"):
+            return get()
+        refusal = self._transport_error(405)
+        return Response(405, {**refusal.headers, "Allow": "GET, HEAD"}, refusal.body)
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def refuse(self, request: web.BaseRequest, status: int) -> Answer:
+        """Return the answer that refuses `request` with `status` and closes the connection."""
+        return self._answer(request, self._transport_error(status), close=True)
+
+    def refusal(self, status: int) -> bytes:
+        """Return a whole closing response with `status`, for a client without a request."""
+        head, body = render(self._transport_error(status), date=self._date.text(), keep_alive=False)
+        return head + body
+
+    def _answer(self, raw: web.BaseRequest, response: Response, *, close: bool) -> Answer:
+        keep_alive = raw.keep_alive and not close and not self._stopping
+        rendered = render(
+            response,
+            date=self._date.text(),
+            keep_alive=keep_alive,
+            head_only=raw.method == "HEAD",
+            http10=raw.version == HttpVersion10,
+        )
+        return Answer(
+            rendered,
+            status=response.status,
+            keep_alive=keep_alive,
+            write_timeout_s=self.limits.write_timeout_s,
+            linger=close,
+        )
+
+
+def _headers(raw: web.BaseRequest) -> dict[str, str]:
+    """Return the headers by lower-case name; fields given several times are joined in order."""
+    headers: dict[str, str] = {}
+    for name, value in raw.headers.items():
+        key = name.lower()
+        if not value.isascii():
+            value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if key in headers:
+            value = f"{headers[key]}{'; ' if key == 'cookie' else ', '}{value}"
+        headers[key] = value
+    return headers

@@ -1,0 +1,31 @@
+"""How much one client may ask of the server. Pure values; knows nothing of aiohttp."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds per request and per connection. Sizes in bytes, times in seconds.
+
+    `read_timeout_s` bounds each of: the TLS handshake, a request's head from its first byte, and
+    its whole body. `write_timeout_s` bounds how long a client may leave an answer unread.
+    `idle_timeout_s` closes a connection kept alive without a request. After a refusal that leaves
+    a body unread, at most `linger_bytes` more are thrown away during `linger_s`, so that most
+    clients still read the refusal before the connection closes.
+    """
+
+    body_bytes: int = 1 << 20
+    uri_bytes: int = 8000
+    header_field_bytes: int = 16 << 10
+    header_count: int = 64
+    connections: int = 1024
+    read_timeout_s: float = 30.0
+    write_timeout_s: float = 30.0
+    idle_timeout_s: float = 75.0
+    linger_s: float = 1.0
+    linger_bytes: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        # aiohttp reports both excesses by the same exception; only its limit tells 414 from 431.
+        if self.uri_bytes == self.header_field_bytes:
+            raise ValueError("uri_bytes and header_field_bytes must differ")

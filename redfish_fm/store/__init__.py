@@ -1,0 +1,1 @@
+"""Durable state: what was acknowledged is here, and nothing else is."""

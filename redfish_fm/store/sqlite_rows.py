@@ -1,0 +1,159 @@
+"""Rows of the state database and the values they hold. Every SQL statement on rows is here.
+
+Called inside a transaction of the store; knows nothing of threads, files or failures of devices.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space, feed_record
+from redfish_fm.store.base import SessionRow, StoredState
+from redfish_fm.store.batches import SOURCE_KEY, check_base, pre_image_wrong
+from redfish_fm.store.feed import (
+    RECORD_OVERHEAD_BYTES,
+    Retention,
+    decode_entries,
+    encode_entries,
+    expired_count,
+)
+
+_DOCUMENTS_INSERT = "INSERT OR IGNORE INTO documents (space, key, value) VALUES (?, ?, ?)"
+_DOCUMENTS_UPDATE = "UPDATE documents SET value = ?3 WHERE space = ?1 AND key = ?2"
+_DOCUMENTS_DELETE = "DELETE FROM documents WHERE space = ? AND key = ?"
+_SECRETS_INSERT = "INSERT OR IGNORE INTO secrets (key, value) VALUES (?, ?)"
+_SECRETS_UPDATE = "UPDATE secrets SET value = ?2 WHERE key = ?1"
+_SECRETS_DELETE = "DELETE FROM secrets WHERE key = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChange:
+    """A change with its feed entries already in stored form, so the thread only writes."""
+
+    change: Change
+    entries: bytes
+
+
+def prepare(change: Change) -> PreparedChange:
+    """Return `change` ready to write. Raises ValueError for a document that is not UTF-8."""
+    return PreparedChange(change, encode_entries(feed_record(change).entries))
+
+
+def read_seq(db: sqlite3.Connection) -> int:
+    """Return the newest sequence number."""
+    return int(db.execute("SELECT seq FROM sequence").fetchone()[0])
+
+
+def read_state(db: sqlite3.Connection) -> StoredState:
+    """Return all spaces."""
+    spaces: dict[Space, dict[str, bytes]] = {}
+    for space, key, value in db.execute("SELECT space, key, value FROM documents"):
+        spaces.setdefault(Space(space), {})[key] = value
+    secrets = dict(db.execute("SELECT key, value FROM secrets"))
+    if secrets:
+        spaces[Space.SECRET] = secrets
+    return StoredState(read_seq(db), spaces)
+
+
+def read_source(db: sqlite3.Connection) -> str | None:
+    """Return whose state this is, or None in a new database."""
+    row = db.execute(
+        "SELECT value FROM documents WHERE space = ? AND key = ?", (Space.META.value, SOURCE_KEY)
+    ).fetchone()
+    return None if row is None else bytes(row[0]).decode()
+
+
+def write_source(db: sqlite3.Connection, source: str) -> None:
+    """Record whose state this is, once."""
+    db.execute(_DOCUMENTS_INSERT, (Space.META.value, SOURCE_KEY, source.encode()))
+
+
+def write_batch(db: sqlite3.Connection, base_seq: int, batch: Sequence[PreparedChange]) -> None:
+    """Write edits, feed records and the new sequence number.
+
+    Raises StoreConflict, or StoreFailed where a pre-image contradicts what is stored.
+    """
+    check_base(base_seq, read_seq(db))
+    feed_bytes = 0
+    for prepared in batch:
+        for edit in prepared.change.edits:
+            _write_edit(db, edit)
+        feed_bytes += _write_record(db, prepared)
+    db.execute(
+        "UPDATE sequence SET seq = ?, feed_bytes = feed_bytes + ?",
+        (batch[-1].change.seq, feed_bytes),
+    )
+
+
+def trim_feed(db: sqlite3.Connection, now_s: float, retention: Retention, count_max: int) -> None:
+    """Drop expired records, oldest first, at most `count_max`: never a scan of the feed."""
+    total_bytes = int(db.execute("SELECT feed_bytes FROM sequence").fetchone()[0])
+    oldest = db.execute(
+        "SELECT seq, time_s, length(entries) + ? FROM feed ORDER BY seq LIMIT ?",
+        (RECORD_OVERHEAD_BYTES, count_max),
+    ).fetchall()
+    count, dropped_bytes = expired_count((row[1:] for row in oldest), total_bytes, now_s, retention)
+    if count:
+        db.execute("DELETE FROM feed WHERE seq <= ?", (oldest[count - 1][0],))
+        db.execute("UPDATE sequence SET feed_bytes = feed_bytes - ?", (dropped_bytes,))
+
+
+def read_feed(db: sqlite3.Connection, after: int, upto: int, count_max: int) -> list[FeedRecord]:
+    """Return at most `count_max` records with after < seq <= upto, oldest first."""
+    rows = db.execute(
+        "SELECT seq, time_s, actor, operation, entries FROM feed"
+        " WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        (after, upto, count_max),
+    )
+    return [
+        FeedRecord(seq, time_s, actor, operation, decode_entries(entries))
+        for seq, time_s, actor, operation, entries in rows
+    ]
+
+
+def write_session(db: sqlite3.Connection, row: SessionRow) -> None:
+    """Keep a session, replacing one of the same id."""
+    db.execute(
+        "INSERT OR REPLACE INTO sessions (id, token_sha256, user_name, created_s, client)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (row.id, row.token_sha256, row.user_name, row.created_s, row.client),
+    )
+
+
+def remove_sessions(db: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Forget sessions; unknown ids are ignored."""
+    db.executemany("DELETE FROM sessions WHERE id = ?", [(session_id,) for session_id in ids])
+
+
+def read_sessions(db: sqlite3.Connection) -> list[SessionRow]:
+    """Return all sessions, oldest first."""
+    rows = db.execute(
+        "SELECT id, token_sha256, user_name, created_s, client FROM sessions ORDER BY created_s, id"
+    )
+    return [SessionRow(*row) for row in rows]
+
+
+def _write_edit(db: sqlite3.Connection, edit: Edit) -> None:
+    secret = edit.space is Space.SECRET
+    place = (edit.key,) if secret else (edit.space.value, edit.key)
+    if edit.post is None:
+        if edit.pre is None:
+            return
+        cursor = db.execute(_SECRETS_DELETE if secret else _DOCUMENTS_DELETE, place)
+    elif edit.pre is None:
+        statement = _SECRETS_INSERT if secret else _DOCUMENTS_INSERT
+        cursor = db.execute(statement, (*place, edit.post))
+    else:
+        statement = _SECRETS_UPDATE if secret else _DOCUMENTS_UPDATE
+        cursor = db.execute(statement, (*place, edit.post))
+    if cursor.rowcount != 1:
+        raise pre_image_wrong(edit)
+
+
+def _write_record(db: sqlite3.Connection, prepared: PreparedChange) -> int:
+    change = prepared.change
+    db.execute(
+        "INSERT INTO feed (seq, time_s, actor, operation, entries) VALUES (?, ?, ?, ?, ?)",
+        (change.seq, change.time_s, change.actor, change.operation, prepared.entries),
+    )
+    return len(prepared.entries) + RECORD_OVERHEAD_BYTES

@@ -1,0 +1,37 @@
+"""The command behind `make bench`."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from .children import Launcher
+from .report import Figure, table, write_json
+from .rows import ROWS, Bench, run
+
+
+def main(arguments: list[str]) -> int:
+    """Run the rows that were asked for and print their table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--row", action="append", choices=list(ROWS), help="only these rows")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--requests", type=int, default=5000, help="per round")
+    parser.add_argument("--scale", default="scale", help="topology of the big rows")
+    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--stub", action="store_true", help="measure the stand-in service")
+    chosen = parser.parse_args(arguments)
+    launcher = Launcher(f"{__package__}.stub" if chosen.stub else "redfish_fm")
+    figures: list[Figure] = []
+    for name in chosen.row or ROWS:
+        print(f"bench: {name} ...", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(launcher, chosen.rounds, chosen.requests, chosen.scale, Path(folder))
+            figures += run(bench, name)
+    print(table(figures))
+    if chosen.json:
+        write_json(chosen.json, figures)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""The command itself: version, help, exit codes, and that every command is documented."""
+
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+from redfish_fm import __version__
+from redfish_fm.cli import main
+from redfish_fm.config import KEYS
+
+
+def commands(group: click.Group, prefix: str = "redfish-fm") -> dict[str, click.Command]:
+    found: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found |= commands(command, f"{prefix} {name}")
+        else:
+            found[f"{prefix} {name}"] = command
+    return found
+
+
+def test_the_version_is_the_one_of_the_package(command) -> None:
+    assert command("--version").stdout == f"redfish-fm {__version__}\n"
+
+
+def test_an_unknown_command_is_usage(command) -> None:
+    result = command("srve")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_python_m_is_the_same_command() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "redfish_fm", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert result.stdout == f"redfish-fm {__version__}\n"
+
+
+@pytest.mark.parametrize("name", list(commands(main)))
+def test_every_command_has_a_heading_in_the_guide(repository, name: str) -> None:
+    guide = (repository / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## `{re.escape(name)}\b", guide, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", list(commands(main)))
+def test_every_flag_of_a_command_is_in_the_guide(repository, name: str) -> None:
+    guide = (repository / "docs" / "command-line.md").read_text(encoding="utf-8")
+    flags = [flag for option in commands(main)[name].params for flag in option.opts]
+    missing = [flag for flag in flags if flag.startswith("--") and f"`{flag}" not in guide]
+    assert missing == []
+
+
+def test_every_flag_of_serve_is_a_key_of_the_configuration() -> None:
+    flags = {option.name for option in main.commands["serve"].params}
+    assert flags - set(KEYS) == {"config"}

@@ -1,0 +1,26 @@
+"""Tables for eyes, tabs for pipes."""
+
+import io
+import sys
+
+from redfish_fm.cli.output import print_table
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_gets_tab_separated_lines(capsys) -> None:
+    print_table(("uri", "verbs"), [("/redfish/v1/" + "x" * 300, "GET")])
+    assert capsys.readouterr().out == "uri\tverbs\n/redfish/v1/" + "x" * 300 + "\tGET\n"
+
+
+def test_a_terminal_gets_a_table_and_nothing_is_taken_for_markup(monkeypatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    print_table(("name", "detail"), [("[bold]x[/bold]", ":smile:")])
+    text = terminal.getvalue()
+    assert "[bold]x[/bold]" in text
+    assert ":smile:" in text
+    assert "\t" not in text

@@ -1,0 +1,150 @@
+"""What zones and connections want bound, and what a change does to recorded bindings."""
+
+from dataclasses import replace
+
+import pytest
+
+from redfish_fm.fabric.binding import (
+    BindingDelta,
+    binding_delta,
+    wanted_by_connection,
+    wanted_by_zone,
+)
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, FabricKind
+from redfish_fm.fabric.values import Binder, Chunk, Rule, Unit, Zone, ZoneType
+from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
+
+
+@pytest.fixture
+def index() -> FabricIndex:
+    return a_fabric(hosts=2, slds=3, vppbs=2)
+
+
+def test_a_zone_wants_its_zone_bound_units_for_its_one_host(index: FabricIndex) -> None:
+    wanted = wanted_by_zone(index, zone("z", "S", "I1", "T-D1", "T-M1.0", "T-D2"))
+    assert wanted == {("D1", "H1"), ("D2", "H1")}
+
+
+@pytest.mark.parametrize("members", [("T-D1",), ("I1", "I2", "T-D1"), ("I1", "S"), ()])
+def test_a_zone_without_exactly_one_host_wants_nothing(
+    index: FabricIndex, members: tuple[str, ...]
+) -> None:
+    assert wanted_by_zone(index, zone("z", *members)) == frozenset()
+
+
+def test_a_default_zone_wants_nothing_even_if_it_routes(index: FabricIndex) -> None:
+    default = Zone("z", "F", ZoneType.DEFAULT, ("I1", "T-D1"), routing=True)
+    assert wanted_by_zone(index, default) == frozenset()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FabricKind if kind is not FabricKind.BIND])
+def test_other_kinds_of_fabric_want_nothing_bound(kind: FabricKind) -> None:
+    index = a_fabric(kind=kind)
+    index.put_unit(Unit("D1", "F", Binder.ZONE, target=BindTarget("SW", "D1")))
+    assert wanted_by_zone(index, zone("z", "I1", "T-D1")) == frozenset()
+    assert wanted_by_connection(index, connection("c", "I1", "T-M1.0", "C-M1.0")) == frozenset()
+
+
+def test_units_that_no_driver_can_bind_are_not_wanted(index: FabricIndex) -> None:
+    index.put_unit(replace(index.units["D1"], target=None))
+    index.put_unit(replace(index.units["D2"], binder=Binder.NOTHING))
+    assert wanted_by_zone(index, zone("z", "I1", "T-D1", "T-D2")) == frozenset()
+
+
+def test_a_connection_wants_the_lds_of_its_chunks_only(index: FabricIndex) -> None:
+    both = ["T-M1.0", "T-M1.1"]
+    assert wanted_by_connection(index, connection("c", "I1", both, "C-M1.1")) == {("M1.1", "H1")}
+    assert wanted_by_connection(index, connection("c", "I1", both)) == frozenset()
+
+
+def test_a_connection_to_a_chunk_of_a_zone_bound_unit_wants_nothing(index: FabricIndex) -> None:
+    index.put_chunk(Chunk("C-D1", "D1", 0, 1))
+    assert wanted_by_connection(index, connection("c", "I1", "T-D1", "C-D1")) == frozenset()
+
+
+def test_the_fm_owned_ld_is_never_wanted(index: FabricIndex) -> None:
+    target = BindTarget("SW", "M1", LD_FM_OWNED)
+    put_target(index, Unit("FM", "F", Binder.CONNECTION, target=target))
+    index.put_chunk(Chunk("C-FM", "FM", 0, 1))
+    assert wanted_by_connection(index, connection("c", "I1", "T-FM", "C-FM")) == frozenset()
+
+
+def delta(index: FabricIndex, *wanted: tuple[str, str], holder: str = "z") -> BindingDelta:
+    return binding_delta(index, holder, frozenset(wanted), ())
+
+
+def test_new_claims_get_the_lowest_free_vppbs_in_order(index: FabricIndex) -> None:
+    found = delta(index, ("D2", "H1"), ("D1", "H1"))
+    assert found == BindingDelta(granted=(binding("D1", 1, 0), binding("D2", 1, 1)))
+
+
+def test_the_same_claims_again_change_nothing(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1))
+    assert delta(index, ("D1", "H1")) == BindingDelta()
+
+
+def test_an_occupied_vppb_is_not_chosen(index: FabricIndex) -> None:
+    found = binding_delta(index, "z", frozenset({("D1", "H1")}), {vppb(1, 0)})
+    assert found.granted == (binding("D1", 1, 1),)
+
+
+def test_a_claim_that_leaves_is_released(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1))
+    assert delta(index) == BindingDelta(released=(binding("D1", 1),))
+
+
+def test_a_binding_lives_as_long_as_its_last_holder(index: FabricIndex) -> None:
+    mine = binding("M1.0", 1, holder="c1")
+    index.put_binding(mine)
+    shared = replace(mine, holders=frozenset({"c1", "c2"}))
+    assert delta(index, ("M1.0", "H1"), holder="c2") == BindingDelta(changed=((mine, shared),))
+    index.put_binding(shared)
+    assert delta(index, holder="c2") == BindingDelta(changed=((shared, mine),))
+    index.put_binding(mine)
+    assert delta(index, holder="c1") == BindingDelta(released=(mine,))
+
+
+def test_a_full_virtual_switch_is_a_violation_that_names_unit_and_host(
+    index: FabricIndex,
+) -> None:
+    found = delta(index, ("D1", "H1"), ("D2", "H1"), ("D3", "H1"))
+    assert [item.unit for item in found.granted] == ["D1", "D2"]
+    (refused,) = found.violations
+    assert (refused.rule, refused.subject) == (Rule.NO_FREE_VPPB, "T-D3")
+    assert refused.others == ("H1", "D3")
+
+
+def test_a_host_without_a_virtual_switch_there_has_no_path(index: FabricIndex) -> None:
+    (refused,) = delta(index, ("D1", "H9")).violations
+    assert (refused.rule, refused.subject) == (Rule.NO_PATH, "T-D1")
+
+
+def test_a_swap_in_a_full_virtual_switch_takes_over_the_vppb_that_it_frees(
+    index: FabricIndex,
+) -> None:
+    index.put_binding(binding("D1", 1, 0))
+    index.put_binding(binding("D2", 1, 1, holder="another"))
+    found = delta(index, ("D3", "H1"))
+    assert found == BindingDelta(granted=(binding("D3", 1, 0),), released=(binding("D1", 1, 0),))
+
+
+def test_a_swap_prefers_a_vppb_that_is_free_already(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1, 0))
+    assert delta(index, ("D3", "H1")).granted == (binding("D3", 1, 1),)
+
+
+def test_a_zone_may_pass_its_unit_to_another_host(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1))
+    found = delta(index, ("D1", "H2"))
+    assert found == BindingDelta(granted=(binding("D1", 2),), released=(binding("D1", 1),))
+
+
+def test_a_unit_that_another_holder_has_bound_for_another_host_is_refused(
+    index: FabricIndex,
+) -> None:
+    """Even a shareable one: hardware binds a unit once."""
+    index.put_binding(binding("D1", 1, holder="another"))
+    found = delta(index, ("D1", "H2"))
+    (refused,) = found.violations
+    assert (refused.rule, refused.holder, found.granted) == (Rule.HOST_SHARING, "another", ())

@@ -1,0 +1,353 @@
+"""The index equals one rebuilt from scratch after any history, and costs O(change)."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
+from redfish_fm.fabric.model import BindTarget, FabricKind, VppbId
+from redfish_fm.fabric.values import (
+    Binder,
+    Chunk,
+    ChunkGrant,
+    Connection,
+    Endpoint,
+    Role,
+    Unit,
+    Zone,
+    ZoneType,
+)
+from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
+
+ENDPOINTS = st.sampled_from([f"e{number}" for number in range(6)])
+UNITS = st.sampled_from([f"u{number}" for number in range(5)])
+HOLDERS = st.sampled_from(["h0", "h1", "h2"])
+FABRICS = st.sampled_from(["F", "G"])
+SOME_ENDPOINTS = st.lists(ENDPOINTS, max_size=5).map(tuple)
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Random puts and removes in any order, unknown names included."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = FabricIndex()
+        self.index.put_fabric(FabricFacts("F", FabricKind.BIND, zoned=True))
+
+    @rule(fabric=FABRICS, kind=st.sampled_from(FabricKind))
+    def put_fabric(self, fabric: str, kind: FabricKind) -> None:
+        self.index.put_fabric(FabricFacts(fabric, kind, zoned=True))
+
+    @rule(number=st.integers(0, 4), exclusive=st.booleans(), within=st.none() | st.integers(1, 4))
+    def put_unit(self, number: int, exclusive: bool, within: int | None) -> None:
+        outer = None if within is None or number + within > 4 else f"u{number + within}"
+        target = BindTarget("SW", f"p{number}")
+        self.index.put_unit(Unit(f"u{number}", "F", Binder.ZONE, exclusive, target, outer))
+
+    @rule(unit=UNITS)
+    def remove_unit(self, unit: str) -> None:
+        self.index.remove_unit(unit)
+
+    @rule(
+        id_=ENDPOINTS,
+        host=st.sampled_from([None, "A", "B"]),
+        units=st.frozensets(UNITS, max_size=3),
+        port=st.sampled_from(["p", "q"]),
+    )
+    def put_endpoint(self, id_: str, host: str | None, units: frozenset[str], port: str) -> None:
+        role = Role.TARGET if host is None else Role.BOTH if units else Role.INITIATOR
+        self.index.put_endpoint(Endpoint(id_, "F", role, host, units, frozenset({port})))
+
+    @rule(id_=ENDPOINTS)
+    def remove_endpoint(self, id_: str) -> None:
+        self.index.remove_endpoint(id_)
+
+    @rule(
+        id_=HOLDERS,
+        fabric=FABRICS,
+        members=SOME_ENDPOINTS,
+        kind=st.sampled_from([ZoneType.ENDPOINTS, ZoneType.ENDPOINTS, ZoneType.DEFAULT]),
+        routing=st.booleans(),
+    )
+    def put_zone(
+        self, id_: str, fabric: str, members: tuple[str, ...], kind: ZoneType, routing: bool
+    ) -> None:
+        self.index.put_zone(Zone(f"z{id_}", fabric, kind, members, (), routing))
+
+    @rule(id_=HOLDERS)
+    def remove_zone(self, id_: str) -> None:
+        self.index.remove_zone(f"z{id_}")
+
+    @rule(
+        id_=HOLDERS,
+        fabric=FABRICS,
+        initiators=SOME_ENDPOINTS,
+        ends=SOME_ENDPOINTS,
+        chunks=st.lists(st.sampled_from(["c0", "c1"]), max_size=2),
+    )
+    def put_connection(
+        self,
+        id_: str,
+        fabric: str,
+        initiators: tuple[str, ...],
+        ends: tuple[str, ...],
+        chunks: list[str],
+    ) -> None:
+        grants = tuple(ChunkGrant(chunk, frozenset()) for chunk in chunks)
+        self.index.put_connection(Connection(f"c{id_}", fabric, initiators, ends, grants))
+
+    @rule(id_=HOLDERS)
+    def remove_connection(self, id_: str) -> None:
+        self.index.remove_connection(f"c{id_}")
+
+    @rule(id_=st.sampled_from(["c0", "c1"]), unit=UNITS)
+    def put_chunk(self, id_: str, unit: str) -> None:
+        self.index.put_chunk(Chunk(id_, unit, 0, 1))
+
+    @rule(id_=st.sampled_from(["c0", "c1"]))
+    def remove_chunk(self, id_: str) -> None:
+        self.index.remove_chunk(id_)
+
+    @rule(
+        host=st.integers(1, 2), number=st.integers(0, 1), unit=st.sampled_from(["D1", "D2"]),
+        holders=st.frozensets(HOLDERS, min_size=1),
+    )  # fmt: skip
+    def put_binding(self, host: int, number: int, unit: str, holders: frozenset[str]) -> None:
+        self.index.put_binding(replace(binding(unit, host, number), holders=holders))
+
+    @rule(host=st.integers(1, 2), number=st.integers(0, 1))
+    def remove_binding(self, host: int, number: int) -> None:
+        self.index.remove_binding(vppb(host, number))
+
+    @rule(host=st.sampled_from([None, "A", "B"]), number=st.integers(0, 2))
+    def put_vcs(self, host: str | None, number: int) -> None:
+        self.index.put_vcs(VcsFact("F", "SW", f"V{number}", host, 2))
+
+    @rule(number=st.integers(0, 2))
+    def remove_vcs(self, number: int) -> None:
+        self.index.remove_vcs("SW", f"V{number}")
+
+    @invariant()
+    def equals_one_rebuilt_from_scratch(self) -> None:
+        assert self.index.snapshot() == rebuilt(self.index).snapshot()
+
+    @invariant()
+    def reach_is_what_the_zones_and_connections_say(self) -> None:
+        for number in range(5):
+            unit = f"u{number}"
+            assert dict(self.index.hosts_of(unit)) == slow_hosts_of(self.index, unit)
+
+
+def rebuilt(index: FabricIndex) -> FabricIndex:
+    """Feed everything to a new index, in the order in which a start reads it, ids descending."""
+    fresh = FabricIndex()
+    for put, values in (
+        (fresh.put_fabric, index.fabrics),
+        (fresh.put_unit, index.units),
+        (fresh.put_vcs, index.vcss),
+        (fresh.put_chunk, index.chunks),
+        (fresh.put_endpoint, index.endpoints),
+        (fresh.put_zone, index.zones),
+        (fresh.put_connection, index.connections),
+        (fresh.put_binding, index.bindings),
+    ):
+        _feed(put, values)
+    return fresh
+
+
+def _feed(put: Callable[..., None], values: dict[object, object]) -> None:
+    for key in sorted(values, key=str, reverse=True):
+        put(values[key])
+
+
+def slow_hosts_of(index: FabricIndex, unit: str) -> dict[str, frozenset[str]]:
+    """Reach by definition: scan every holder, ask whether units contain each other."""
+    found: dict[str, set[str]] = {}
+    for zone_ in index.zones.values():
+        routes = zone_.zone_type is ZoneType.ENDPOINTS or zone_.routing
+        if routes and index.facts(zone_.fabric).kind is FabricKind.BIND:
+            _scan(index, unit, zone_.id, zone_.endpoints, _units(index, zone_.endpoints), found)
+    for item in index.connections.values():
+        units = {
+            index.chunks[grant.chunk].unit for grant in item.chunks if grant.chunk in index.chunks
+        }
+        units = units if item.chunks else _units(index, item.targets)
+        if index.facts(item.fabric).kind is not FabricKind.REACH:
+            _scan(index, unit, item.id, item.initiators, units, found)
+    return {host: frozenset(holders) for host, holders in found.items()}
+
+
+def _units(index: FabricIndex, members: tuple[str, ...]) -> set[str]:
+    known = [index.endpoints[member] for member in members if member in index.endpoints]
+    return {unit for endpoint in known for unit in endpoint.units}
+
+
+def _scan(
+    index: FabricIndex,
+    unit: str,
+    holder: str,
+    members: tuple[str, ...],
+    units: set[str],
+    found: dict[str, set[str]],
+) -> None:
+    touching = any(
+        unit == other or unit in _above(index, other) or other in _above(index, unit)
+        for other in units
+    )
+    for member in members:
+        endpoint = index.endpoints.get(member)
+        if touching and endpoint is not None and endpoint.host is not None:
+            found.setdefault(endpoint.host, set()).add(holder)
+
+
+def _above(index: FabricIndex, unit: str) -> list[str]:
+    chain: list[str] = []
+    while unit in index.units and (outer := index.units[unit].within) is not None:
+        chain.append(outer)
+        unit = outer
+    return chain
+
+
+TestIndexMachine = IndexMachine.TestCase
+TestIndexMachine.settings = settings(
+    settings.get_profile("redfish_fm"), max_examples=60, stateful_step_count=30
+)
+
+
+def spent(index: FabricIndex, *changes: Callable[[], object]) -> list[int]:
+    """Return the work of each change."""
+    costs = []
+    for change in changes:
+        before = index.work
+        change()
+        costs.append(index.work - before)
+    return costs
+
+
+def a_busy_fabric(endpoints: int) -> FabricIndex:
+    index = a_fabric(hosts=4, slds=endpoints, vppbs=4)
+    for number in range(4, endpoints + 1, 4):
+        index.put_zone(zone(f"z{number}", f"I{1 + number % 4}", f"T-D{number}", "S"))
+    return index
+
+
+def cost_of_changes(index: FabricIndex) -> list[int]:
+    """Every kind of change and lookup once, on things that no other zone knows."""
+    item = zone("new", "I1", "T-D1", "T-M1.0", "S")
+    linked = connection("c", "I1", "T-M1.0", "C-M1.0")
+    return spent(
+        index,
+        lambda: index.put_zone(item),
+        lambda: index.put_connection(linked),
+        lambda: index.put_zone(replace(item, endpoints=("I1", "T-D1", "T-M1.0"))),
+        lambda: index.put_endpoint(replace(index.endpoints["T-D1"], ports=frozenset({"p"}))),
+        lambda: index.put_endpoint(replace(index.endpoints["T-D1"], units=frozenset({"D2"}))),
+        lambda: index.put_unit(replace(index.units["M1"], exclusive=False)),
+        lambda: index.hosts_of("M1"),
+        lambda: index.free_vppb("F", "H1", "SW", ()),
+        lambda: index.put_binding(binding("D1", 1)),
+        lambda: index.remove_binding(vppb(1)),
+        lambda: index.remove_connection("c"),
+        lambda: index.remove_zone("new"),
+        lambda: index.remove_endpoint("T-D1"),
+        lambda: index.put_endpoint(replace(index.endpoints["S"], ports=frozenset({"x"}))),
+    )
+
+
+def test_every_change_costs_the_same_at_any_size() -> None:
+    small, big = cost_of_changes(a_busy_fabric(1_000)), cost_of_changes(a_busy_fabric(20_000))
+    assert small == big
+    assert min(small) > 0
+
+
+@pytest.mark.soak
+def test_every_change_costs_the_same_at_100_000_endpoints() -> None:
+    small, big = cost_of_changes(a_busy_fabric(1_000)), cost_of_changes(a_busy_fabric(100_000))
+    assert small == big
+
+
+def test_an_ld_and_its_mld_count_for_each_other_and_two_lds_do_not() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-M1.0"))
+    assert index.hosts_of("M1.0") == {"H1": {"z1"}}
+    assert index.hosts_of("M1") == {"H1": {"z1"}}
+    assert index.hosts_of("M1.1") == {}
+    assert index.hosts_granted("M1") == {}
+    put_target(index, index.units["M1"])
+    index.put_zone(zone("z2", "I2", "T-M1"))
+    assert index.hosts_of("M1.0") == {"H1": {"z1"}, "H2": {"z2"}}
+    assert index.hosts_granted("M1.1") == {"H2": {"z2"}}
+
+
+def test_lookups_follow_zones_connections_and_ports() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-M1.0", "T-D1"))
+    index.put_connection(connection("c1", "I1", "T-M1.0", "C-M1.0"))
+    index.put_zone(Zone("zz", "F", ZoneType.ZONES, zones=("z1",)))
+    assert index.zones_of("I1") == {"z1"}
+    assert index.zones_above("z1") == {"zz"}
+    assert index.connections_of("T-M1.0") == {"c1"}
+    assert index.zones_of_unit("M1.0") == {"z1"}
+    assert index.endpoints_of_unit("D1") == {"T-D1"}
+    assert index.endpoints_of_port("SW/U1.1") == {"I1"}
+    assert index.connections_of_chunk("C-M1.0") == {"c1"}
+    assert index.connections_of_unit("M1.0") == {"c1"}
+    assert index.units_of_target(BindTarget("SW", "M1", 0)) == {"M1.0"}
+    assert index.zone_count("F") == 2
+
+
+def test_the_next_vppb_is_on_the_nearest_virtual_switch_and_the_lowest_free_number() -> None:
+    index = a_fabric(hosts=1, vppbs=2)
+    index.put_vcs(VcsFact("F", "SW", "V0", "H1", 2, hops=2))
+    index.put_vcs(VcsFact("F", "SW", "V00", "H1", 1, hops=1))
+    index.put_binding(binding("D1", 1, 0))
+    found = [index.free_vppb("F", "H1", "SW", ())]
+    for _ in itertools.repeat(None, 4):
+        found.append(index.free_vppb("F", "H1", "SW", set(found)))
+    assert [item and (item.vcs, item.vppb) for item in found] == [
+        ("V00", 0), ("V1", 1), ("V0", 0), ("V0", 1), None,
+    ]  # fmt: skip
+
+
+def test_bindings_are_found_by_unit_and_holder() -> None:
+    index = a_fabric()
+    first, second = binding("D1", 1, holder="z1"), binding("M1.0", 1, 1, holder="z1")
+    index.put_binding(second)
+    index.put_binding(first)
+    assert index.bindings_of_unit("D1") == (first,)
+    assert index.bindings_of_holder("z1") == (first, second)
+    index.put_binding(replace(first, unit="D2"))
+    assert index.bindings_of_unit("D1") == ()
+
+
+def test_one_switch_id_in_two_fabrics_is_refused_loudly() -> None:
+    index = a_fabric()
+    with pytest.raises(ValueError, match="SW is used by fabrics F and G"):
+        index.put_vcs(VcsFact("G", "SW", "V1", "H1", 1))
+
+
+def test_units_that_contain_each_other_are_refused_loudly() -> None:
+    index = FabricIndex()
+    index.put_unit(Unit("a", "F", Binder.ZONE, within="b"))
+    with pytest.raises(ValueError, match="within itself"):
+        index.put_unit(Unit("b", "F", Binder.ZONE, within="a"))
+
+
+def test_a_fabric_nobody_described_is_judged_by_the_strictest_rules() -> None:
+    facts = FabricIndex().facts("?")
+    assert (facts.kind, facts.zoned) == (FabricKind.BIND, True)
+
+
+def test_a_snapshot_tells_two_indexes_apart() -> None:
+    index = a_fabric()
+    before = index.snapshot()
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    assert index.snapshot() != before
+    index.remove_zone("z1")
+    assert index.snapshot() == before
+    assert VppbId("SW", "V1", 0) not in index.bindings

@@ -1,0 +1,182 @@
+"""Every rule: illegal changes are refused, their legal twins are not, and each rule is needed."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from redfish_fm.fabric import zoning
+from redfish_fm.fabric.values import Rule, Violation
+from tests.fabric.builders import a_fabric, connection, put_target, zone
+from tests.fabric.scenarios import SCENARIOS, Scenario, known
+
+JUDGED_ELSEWHERE = {Rule.NO_FREE_VPPB, Rule.NO_PATH}
+
+
+def by_name(scenario: Scenario) -> str:
+    return scenario.name
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=by_name)
+def test_a_change_is_refused_by_exactly_the_rules_it_breaks(scenario: Scenario) -> None:
+    assert scenario.refused_by() == scenario.expected
+
+
+def test_every_rule_has_a_function_and_a_scenario() -> None:
+    assert set(zoning.RULES) == set(Rule) - JUDGED_ELSEWHERE
+    covered = {rule for scenario in SCENARIOS for rule in scenario.expected}
+    assert covered == set(zoning.RULES)
+
+
+@pytest.mark.parametrize("rule", list(zoning.RULES), ids=lambda rule: rule.name)
+def test_without_its_rule_some_scenario_is_no_longer_refused_as_it_should(
+    rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(zoning.RULES, rule, lambda case: [])
+    missed = [item.name for item in SCENARIOS if item.refused_by() != item.expected]
+    assert missed, f"nothing notices that {rule.name} is off"
+
+
+SAFE_ALONE = [rule for rule in zoning.RULES if rule is not Rule.ZONE_MANY_HOSTS]
+
+
+@pytest.mark.parametrize("rule", SAFE_ALONE, ids=lambda rule: rule.name)
+def test_without_its_rule_some_illegal_change_is_accepted(
+    rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ZONE_MANY_HOSTS is not here: rule 1 refuses whatever it refuses, by design."""
+    monkeypatch.setitem(zoning.RULES, rule, lambda case: [])
+    assert any(item.expected and not item.refused_by() for item in SCENARIOS)
+
+
+def test_a_refusal_names_the_member_in_the_clients_body() -> None:
+    index = a_fabric(slds=2)
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    index.put_zone(zone("z0", "I1", "T-M1.0"))
+    refused = zoning.check_zone(
+        index, zone("z2", "I2", "T-D2", "T-M1.0", "nobody", "T-D1"), None, known
+    )
+    assert set(refused) == {
+        Violation(Rule.UNKNOWN_MEMBER, "nobody", None, "/Links/Endpoints/3"),
+        Violation(Rule.HOST_SHARING, "T-M1.0", "z0", "/Links/Endpoints/2", ("H2", "H1")),
+        Violation(Rule.HOST_SHARING, "T-D1", "z1", "/Links/Endpoints/4", ("H2", "H1")),
+        Violation(Rule.ZONE_UNIT_TWICE, "T-D1", "z1", "/Links/Endpoints/4"),
+    }
+
+
+def test_a_refused_connection_names_chunk_and_access() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-M1.0"))
+    index.put_chunk(replace(index.chunks["C-M1.0"], access=frozenset()))
+    wanted = connection("c1", "I1", ["T-M1.0"], "C-M1.0", "C-M1.1")
+    pointers = {
+        (violation.rule, violation.pointer)
+        for violation in zoning.check_connection(index, wanted, None, known)
+    }
+    assert pointers == {
+        (Rule.CONNECTION_ACCESS, "/MemoryChunkInfo/0/AccessCapabilities"),
+        (Rule.CONNECTION_CHUNK_FOREIGN, "/MemoryChunkInfo/1/MemoryChunk"),
+    }
+
+
+def test_the_second_host_of_a_new_zone_is_blamed_not_the_first() -> None:
+    refused = zoning.check_zone(a_fabric(), zone("z", "I1", "T-D1", "I2"), None, known)
+    assert refused == [
+        Violation(Rule.HOST_SHARING, "T-D1", None, "/Links/Endpoints/1", ("H2", "H1")),
+        Violation(Rule.ZONE_MANY_HOSTS, "I2", "z", "/Links/Endpoints/2", ("I1",)),
+    ]
+
+
+def test_an_imported_zone_with_two_hosts_may_stay_and_shrink_but_not_grow() -> None:
+    index = a_fabric(hosts=3, slds=2)
+    broken = zone("z", "I1", "I2", "T-D1")
+    index.put_zone(broken)
+    assert zoning.existing_violations(index)
+    for members in permutations(broken.endpoints):
+        assert not zoning.check_zone(index, zone("z", *members), broken, known)
+    for fewer in (("I1", "T-D1"), ("I2", "T-D1"), ("I1", "I2"), ()):
+        assert not zoning.check_zone(index, zone("z", *fewer), broken, known)
+    for worse in (
+        ("I1", "I2", "T-D1", "I3"),
+        ("I3", "I1", "I2", "T-D1"),
+        ("I1", "I3", "T-D1"),
+        ("I1", "I2", "T-D1", "T-D2"),
+        ("I1", "I2", "T-D1", "T-M1.0"),
+    ):
+        assert zoning.check_zone(index, zone("z", *worse), broken, known), worse
+
+
+def test_an_imported_duplicate_may_stay_but_not_become_a_triple() -> None:
+    index = a_fabric()
+    broken = zone("z", "S", "S")
+    index.put_zone(broken)
+    assert not zoning.check_zone(index, broken, broken, known)
+    assert zoning.check_zone(index, zone("z", "S", "S", "S"), broken, known)
+
+
+def test_a_unit_that_two_hosts_already_share_gets_no_third_holder() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-M1.0"))
+    index.put_zone(zone("z2", "I2", "T-M1.0"))
+    assert zoning.check_zone(index, zone("z3", "I1", "T-M1.0"), None, known)
+
+
+def test_a_container_with_an_exclusive_part_is_not_shared() -> None:
+    index = a_fabric()
+    index.put_unit(replace(index.units["M1"], exclusive=False))
+    put_target(index, index.units["M1"])
+    index.put_zone(zone("z1", "I1", "T-M1"))
+    assert zoning.check_zone(index, zone("z2", "I2", "T-M1"), None, known)
+
+
+def test_a_shareable_part_of_an_exclusively_taken_whole_is_taken() -> None:
+    index = a_fabric()
+    index.put_unit(replace(index.units["M1.0"], exclusive=False))
+    put_target(index, index.units["M1"])
+    index.put_zone(zone("z1", "I1", "T-M1"))
+    assert zoning.check_zone(index, zone("z2", "I2", "T-M1.0"), None, known)
+
+
+def test_deleting_a_zone_names_each_connection_that_needs_it_once() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-M1.0", "T-M1.1"))
+    index.put_connection(connection("c1", "I1", "T-M1.0", "C-M1.0"))
+    index.put_connection(connection("c2", "I1", "T-M1.1", "C-M1.1"))
+    refused = zoning.check_zone_removal(index, "z1")
+    assert [violation.holder for violation in refused] == ["c1", "c2"]
+    assert not zoning.check_connection_removal(index, "c1")
+
+
+def test_a_sound_fabric_has_no_existing_violations() -> None:
+    index = a_fabric(hosts=3, slds=3)
+    for number in (1, 2, 3):
+        index.put_zone(zone(f"z{number}", f"I{number}", f"T-D{number}", f"T-M1.{number}", "S"))
+    index.put_connection(connection("c1", "I1", "T-M1.1", "C-M1.1"))
+    assert zoning.existing_violations(index) == []
+
+
+def test_existing_violations_are_found_in_an_import() -> None:
+    index = a_fabric(hosts=3, slds=3, max_zones=1)
+    index.put_zone(zone("z1", "I1", "I2", "T-D1", "gone"))
+    index.put_zone(zone("z2", "I3", "T-D1"))
+    index.put_connection(connection("c1", "I1", "T-M1.1", "C-M1.1"))
+    assert {violation.rule for violation in zoning.existing_violations(index)} == {
+        Rule.HOST_SHARING,
+        Rule.ZONE_MANY_HOSTS,
+        Rule.ZONE_UNIT_TWICE,
+        Rule.UNKNOWN_MEMBER,
+        Rule.MAX_ZONES,
+        Rule.CONNECTION_NO_COMMON_ZONE,
+    }
+
+
+def test_a_check_costs_the_same_on_a_small_and_on_a_big_fabric() -> None:
+    spent = []
+    for slds in (10, 1_000):
+        index = a_fabric(hosts=3, slds=slds)
+        for number in range(2, slds):
+            index.put_zone(zone(f"z{number}", "I1", f"T-D{number}", "S"))
+        before = index.work
+        zoning.check_zone(index, zone("new", "I2", "T-D1", "T-M1.0", "S"), None, known)
+        spent.append(index.work - before)
+    assert spent[0] == spent[1] > 0

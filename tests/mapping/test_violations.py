@@ -1,0 +1,73 @@
+"""The table of refusals: complete, well-formed, and true to the registries."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redfish_fm.fabric.values import Rule, Violation
+from redfish_fm.mapping.violations import TABLE, to_error, to_messages
+
+REFERRING = "Base.PropertyValueResourceConflict"
+
+
+def test_every_rule_has_a_row() -> None:
+    assert set(Rule) - set(TABLE) == set()
+
+
+def test_every_row_has_a_rule() -> None:
+    assert set(TABLE) - set(Rule) == set()
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_a_row_fits_its_registry(rule: Rule, repository: Path) -> None:
+    registries = json.loads((repository / "schemas" / "registries.json").read_text("utf-8"))
+    for message in to_messages([Violation(rule, "/e", "/h", "/Links/Endpoints/1")]):
+        registry, key = message.key.split(".", 1)
+        row = registries[registry]["messages"][key]
+        assert len(message.args) == row.get("args", len(row.get("params", ()))), message
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_a_row_is_refused_with_400_or_409_and_says_where(rule: Rule) -> None:
+    error = to_error([Violation(rule, "/endpoint", "/holder", "/Links/Endpoints/1")])
+    assert error.status in (400, 409)
+    assert error.messages[0].related == ("#/Links/Endpoints/1",)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule, row in TABLE.items() if row.status == 409 and row.key == REFERRING]
+)
+def test_a_conflict_names_who_and_with_whom(rule: Rule) -> None:
+    error = to_error([Violation(rule, "/endpoint", "/holder")])
+    assert error.messages[0].args[1:] == ("/endpoint", "/holder")
+
+
+def test_without_holder_the_others_are_named() -> None:
+    error = to_error([Violation(Rule.ZONE_MANY_HOSTS, "/endpoint", None, None, ("/a", "/b"))])
+    assert error.messages[0].args[2] == "/a /b"
+
+
+def test_400_wins_over_409_and_all_are_told() -> None:
+    error = to_error(
+        [Violation(Rule.HOST_SHARING, "/e", "/z"), Violation(Rule.UNKNOWN_MEMBER, "/none")]
+    )
+    assert error.status == 400
+    assert [each.key for each in error.messages] == [
+        "Base.ResourceMissingAtURI",
+        REFERRING,
+        "Base.ResourceInUse",
+    ]
+
+
+def test_a_violation_told_twice_is_one_message() -> None:
+    same = Violation(Rule.UNKNOWN_MEMBER, "/none")
+    assert len(to_messages([same, same])) == 1
+
+
+def test_an_action_parameter_takes_the_place_of_the_pointer() -> None:
+    error = to_error(
+        [Violation(Rule.HOST_SHARING, "/e", "/z", "/Links/Endpoints/7")], {"/e": "#/Endpoint"}
+    )
+    assert error.messages[0].args[0] == "Endpoint"
+    assert error.messages[0].related == ("#/Endpoint",)

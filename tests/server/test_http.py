@@ -1,0 +1,256 @@
+"""Tests of redfish_fm.server.http: what a request becomes, and what comes back."""
+
+import asyncio
+import logging
+
+import pytest
+
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.server.limits import Limits
+
+from .conftest import Serve
+from .wire import get, post, until
+
+
+async def test_request_carries_method_path_query_headers_and_peer(serve: Serve) -> None:
+    served = await serve()
+    await served.ask(get("/redfish/v1/%41?b=1&a=2&b=3", "X-One: 1", "x-one: 2", method="PROPFIND"))
+    request = served.seen[0]
+    assert request == Request(
+        "PROPFIND",
+        "/redfish/v1/A",
+        (("b", "1"), ("a", "2"), ("b", "3")),
+        {"host": "fm", "x-one": "1, 2"},
+        b"",
+        "127.0.0.1",
+        tls=False,
+    )
+
+
+async def test_response_carries_status_headers_and_body(serve: Serve) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(201, {"Location": "/redfish/v1/x", "OData-Version": "4.0"}, b"{}")
+
+    reply = await (await serve(handler)).ask(post(b"{}"))
+    assert (reply.version, reply.status, reply.body) == ("HTTP/1.1", 201, b"{}")
+    assert reply.headers["Location"] == "/redfish/v1/x"
+    assert reply.headers["OData-Version"] == "4.0"
+    assert reply.headers["Date"].endswith("GMT")
+    assert "Server" not in reply.headers
+
+
+async def test_head_gets_the_headers_of_a_get_and_no_body(serve: Serve) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(200, {"ETag": '"1"'}, b"0123456789")
+
+    client = await (await serve(handler)).connect()
+    head = await client.ask(get(method="HEAD"), head_only=True)
+    full = await client.ask(get())
+    assert head.headers == full.headers
+    assert head.headers["Content-Length"] == "10"
+    assert full.body == b"0123456789"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/%2e%2e/%2e%2e/etc/passwd", "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%ff", "/%00"],
+)
+async def test_paths_that_climb_reach_the_handler_and_nothing_else(serve: Serve, path: str) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(404)
+
+    served = await serve(handler)
+    assert (await served.ask(get(path))).status == 404
+    assert len(served.seen) == 1
+
+
+async def test_absolute_form_is_reduced_to_its_path(serve: Serve) -> None:
+    served = await serve()
+    assert (await served.ask(get("http://elsewhere:1/redfish/v1?x"))).status == 200
+    assert (served.seen[0].path, served.seen[0].query) == ("/redfish/v1", (("x", ""),))
+
+
+async def test_header_bytes_that_are_no_text_reach_the_handler_as_text(serve: Serve) -> None:
+    served = await serve()
+    assert (await served.ask(get("/x", "X-Raw: a\xff"))).status == 200
+    served.seen[0].headers["x-raw"].encode()
+
+
+async def test_healthz_is_answered_without_the_handler(serve: Serve) -> None:
+    served = await serve()
+    reply = await served.ask(get("/healthz"))
+    assert (reply.status, reply.json()) == (200, {"status": "alive"})
+    assert served.seen == []
+
+
+async def test_healthz_takes_only_get_and_head(serve: Serve) -> None:
+    reply = await (await serve()).ask(get("/healthz", method="DELETE"))
+    assert (reply.status, reply.headers["Allow"]) == (405, "GET, HEAD")
+    assert "error" in reply.json()
+
+
+async def test_metrics_come_from_their_callable(serve: Serve) -> None:
+    served = await serve(metrics=lambda: Response(200, {"Content-Type": "text/plain"}, b"a 1\n"))
+    assert (await served.ask(get("/metrics"))).body == b"a 1\n"
+    assert served.seen == []
+
+
+async def test_metrics_without_callable_reach_the_handler(serve: Serve) -> None:
+    served = await serve()
+    await served.ask(get("/metrics"))
+    assert served.seen[0].path == "/metrics"
+
+
+@pytest.mark.expects_errors
+async def test_handler_exception_becomes_a_500_without_traceback(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handler(request: Request) -> Response:
+        raise LookupError("secret detail")
+
+    served = await serve(handler)
+    client = await served.connect()
+    with caplog.at_level(logging.ERROR):
+        for request in (get(), post(b"{}")):
+            reply = await client.ask(request)
+            assert reply.status == 500
+            assert "error" in reply.json()
+            assert b"secret" not in reply.body
+            assert b"Traceback" not in reply.body
+    assert "LookupError: secret detail" in caplog.text
+    assert served.server.failures_total == 2
+
+
+@pytest.mark.expects_errors
+async def test_unsendable_header_becomes_a_500(serve: Serve) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(200, {"Location": "/a\r\nSet-Cookie: b"})
+
+    reply = await (await serve(handler)).ask(get())
+    assert reply.status == 500
+    assert "Set-Cookie" not in reply.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_disconnect_does_not_cancel_a_running_handler(serve: Serve, method: str) -> None:
+    started, go, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        started.set()
+        await go.wait()
+        done.set()
+        return Response(200)
+
+    served = await serve(handler)
+    client = await served.connect()
+    await client.send(get(method=method))
+    await started.wait()
+    client.writer.transport.abort()
+    await until(lambda: not served.server.connections)
+    go.set()
+    async with asyncio.timeout(5):
+        await done.wait()
+
+
+async def test_other_clients_are_served_while_a_handler_waits(serve: Serve) -> None:
+    go = asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        if request.path == "/slow":
+            await go.wait()
+        return Response(200, {}, request.path.encode())
+
+    served = await serve(handler)
+    slow = await served.connect()
+    await slow.send(get("/slow"))
+    assert (await served.ask(get("/fast"))).body == b"/fast"
+    go.set()
+    assert (await slow.reply()).body == b"/slow"
+
+
+async def test_big_answers_arrive_whole(serve: Serve) -> None:
+    big = bytes(range(256)) * 20_000
+
+    async def handler(request: Request) -> Response:
+        return Response(200, {}, big)
+
+    client = await (await serve(handler)).connect()
+    assert (await client.ask(get())).body == big
+    assert (await client.ask(get())).body == big
+
+
+async def test_client_that_reads_nothing_is_dropped(serve: Serve) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(200, {}, bytes(32 << 20))
+
+    served = await serve(handler, Limits(write_timeout_s=0.05))
+    client = await served.connect()
+    await client.send(get())
+    await until(lambda: bool(served.seen) and not served.server.connections)
+
+
+# -- stopping ----------------------------------------------------------------------------------
+
+
+async def test_stop_lets_a_running_request_finish_and_then_closes(serve: Serve) -> None:
+    started, go = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        started.set()
+        await go.wait()
+        return Response(200, {}, b"done")
+
+    served = await serve(handler)
+    client = await served.connect()
+    await client.send(post(b"{}"))
+    await started.wait()
+    await served.listener.close()
+    stopping = asyncio.create_task(served.server.stop(5.0))
+    await asyncio.sleep(0.005)
+    go.set()
+    reply = await client.reply()
+    assert (reply.status, reply.body) == (200, b"done")
+    assert reply.headers["Connection"] == "close"
+    await stopping
+    assert await client.ended()
+
+
+async def test_stop_closes_idle_connections_and_half_sent_requests(serve: Serve) -> None:
+    served = await serve()
+    idle, half, body = [await served.connect() for _ in range(3)]
+    await idle.ask(get())
+    await half.send(b"GET /x HT")
+    await body.send(b"POST /x HTTP/1.1\r\nHost: fm\r\nContent-Length: 9\r\n\r\nabc")
+    await asyncio.sleep(0.005)
+    await served.listener.close()
+    await served.server.stop(0.05)
+    for client in (idle, half, body):
+        assert await client.ended()
+
+
+async def test_stop_ends_although_a_handler_never_does(serve: Serve) -> None:
+    cancelled = asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return Response(200)
+
+    served = await serve(handler)
+    client = await served.connect()
+    await client.send(post(b"{}"))
+    await until(lambda: bool(served.seen))
+    await served.listener.close()
+    async with asyncio.timeout(5):
+        await served.server.stop(0.02)
+    assert await client.ended()
+    assert cancelled.is_set()
+
+
+async def test_stopped_listener_refuses_connections(serve: Serve) -> None:
+    served = await serve()
+    await served.listener.close()
+    with pytest.raises(ConnectionError):
+        await served.connect()

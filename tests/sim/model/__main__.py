@@ -1,0 +1,8 @@
+"""Print what the exhaustive model finds: `python -m tests.sim.model`."""
+
+from tests.sim.model.explore import explore
+from tests.sim.model.mutants import MUTANTS
+from tests.sim.model.protocol import Protocol
+
+for variant in (Protocol, *MUTANTS):
+    print(explore(variant()).summary(variant()))
