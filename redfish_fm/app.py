@@ -207,14 +207,13 @@ async def _drivers(
 
 def _base(config: Config, tables: _Tables, world: World, service_uuid: str) -> Base:
     catalog = tables.catalog
-    root = catalog.types["ServiceRoot"].properties
-    top_level = [
+    served = {
         name
-        for name, info in root.items()
-        if info.link_to
-        and "{" not in catalog.types[info.link_to].uris[0]
-        and catalog.uri_of(info.link_to) in world.documents
-    ]
+        for name, info in catalog.types.items()
+        if info.uris and info.uris[0].rstrip("/") in world.documents
+    }
+    root = catalog.types["ServiceRoot"].properties
+    top_level = [name for name, info in root.items() if info.link_to in served]
     service = service_documents(
         catalog,
         tables.registries,

@@ -157,7 +157,7 @@ class WantedState:
         """Return the wanted document, or inventory with its overlay; None for collections too."""
         raw = self.spaces[Space.DOCUMENT].get(uri)
         if raw is not None:
-            return msgspec.json.decode(raw)
+            return msgspec.json.decode(raw, type=dict[str, Any])
         if uri in self.base.collections:
             return None
         document = self.base.parsed(uri)

@@ -244,6 +244,7 @@ class _Maker:
                     "Description": row.text,
                     "Message": row.text,
                     "MessageSeverity": row.severity,
+                    "Severity": row.severity,
                     "NumberOfArgs": len(row.parameter_types),
                     "ParamTypes": list(row.parameter_types),
                     "Resolution": row.resolution,

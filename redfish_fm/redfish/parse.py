@@ -42,11 +42,13 @@ def without_annotations(body: Mapping[str, Any]) -> dict[str, Any]:
 
     Oem objects stay as they are. Annotations in a body carry nothing (DESIGN section 8).
     """
-    return {name: _clean(value) for name, value in body.items() if "@odata." not in name}
+    cleaned: dict[str, Any] = _clean(body)
+    cleaned.pop("@odata.id", None)
+    return cleaned
 
 
 def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {
             name: below if name == "Oem" else _clean(below)
             for name, below in value.items()

@@ -30,6 +30,9 @@ TransportError = Callable[[int], Response]
 414 URI too long, 417 unknown Expect, 431 headers too large, 500 defect, 501 method unknown to
 HTTP, 503 too many connections."""
 
+_LAST_MOMENT_S = 0.2
+"""stop() may take twice this beyond its grace; SIGTERM has 3 s in all."""
+
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _ALIVE = Response(200, {"Content-Type": "application/json"}, b'{"status":"alive"}')
 
@@ -117,11 +120,18 @@ class HttpServer:
         for transport in self._open.values():
             if transport.get_write_buffer_size():
                 transport.abort()
-        for task in self._writes:
-            task.cancel()
+        await self._end_writes()
+
+    async def _end_writes(self) -> None:
+        """Give writes whose connections are gone a last moment, then cancel them."""
         if self._writes:
-            _log.warning("%d writes were cut off by the shutdown", len(self._writes))
-            await asyncio.wait(self._writes, timeout=0.25)
+            await asyncio.wait(self._writes, timeout=_LAST_MOMENT_S)
+        cut = set(self._writes)
+        for task in cut:
+            task.cancel()
+        if cut:
+            _log.warning("%d writes were cut off by the shutdown", len(cut))
+            await asyncio.wait(cut, timeout=_LAST_MOMENT_S)
 
     # -- one request -----------------------------------------------------------------------
 

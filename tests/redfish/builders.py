@@ -160,7 +160,9 @@ class Bench:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if user is not None:
             sent.setdefault("x-auth-token", await self.token(user))
-        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        raw = (
+            body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        )
         request = Request(method, path, query, sent, raw, "192.0.2.1")
         response = await self.service.handle(request)
         check_response(response, method)

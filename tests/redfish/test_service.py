@@ -1,6 +1,5 @@
 """Which answer each request gets: standard documents, order of errors, verbs, headers."""
 
-import base64
 import json
 import logging
 import xml.etree.ElementTree as ET
@@ -37,10 +36,6 @@ NAMES = {"Name": "z"}
 @pytest.fixture
 def bench() -> Bench:
     return Bench()
-
-
-def basic(user: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 async def test_the_version_document_is_exactly_one_line(bench: Bench) -> None:
@@ -104,7 +99,7 @@ ORDER: list[tuple[str, str, Any, dict[str, Any], int, str]] = [
     ("PATCH", FABRIC, b"{", {"user": "ro"}, 405, "OperationNotAllowed"),
     ("PATCH", ZONE, b"{", {"user": "ro", "content_type": "text/xml"}, 403, "InsufficientPrivilege"),
     ("PATCH", ZONE, b"{" * 2_000_000, {"content_type": "text/xml"}, 413, "PayloadTooLarge"),
-    ("PATCH", ZONE, b"{", {"content_type": "text/xml", "accept": "text/html"}, 415, "HeaderInvalid"),
+    ("PATCH", ZONE, b"{", {"content_type": "a/b", "accept": "text/html"}, 415, "HeaderInvalid"),
     ("PATCH", ZONE, b"{", {"accept": "text/html", "if_match": '"x"'}, 406, "HeaderInvalid"),
     ("PATCH", ZONE, b"{", {"if_match": '"0.0"'}, 412, "PreconditionFailed"),
     ("PATCH", ZONE, b"{", {"odata_version": "4.1"}, 412, "PreconditionFailed"),
@@ -212,7 +207,9 @@ async def test_the_usual_accept_headers_are_met(bench: Bench, accept: str) -> No
     assert (await bench.send("GET", "/redfish/v1/", user=None, accept=accept)).status == 200
 
 
-@pytest.mark.parametrize("accept", ["application/json;q=0, */*", "text/html", "application/json;q=0"])
+@pytest.mark.parametrize(
+    "accept", ["application/json;q=0, */*", "text/html", "application/json;q=0"]
+)
 async def test_an_accept_that_excludes_json_is_refused(bench: Bench, accept: str) -> None:
     assert (await bench.send("GET", "/redfish/v1/", user=None, accept=accept)).status == 406
 
@@ -318,7 +315,9 @@ async def test_what_commit_refuses_is_told_as_it_says(bench: Bench) -> None:
 async def test_a_patch_with_any_bad_property_names_all_and_does_nothing(bench: Bench) -> None:
     body = {
         "Name": 5, "Bogus": 1, "Id": "x", "ZoneType": "Mine",
-        "Links": {"Endpoints": [{"@odata.id": 3}, {"Bad": 1}, "x", {}, None], "InvolvedSwitches": []},
+        "Links": {
+            "Endpoints": [{"@odata.id": 3}, {"Bad": 1}, "x", {}, None], "InvolvedSwitches": [],
+        },
     }  # fmt: skip
     response = await bench.send("PATCH", ZONE, body)
     assert response.status == 400
@@ -401,7 +400,3 @@ async def test_no_request_makes_the_service_raise(
     for write in bench.writes:
         json.dumps(dict(write.body), allow_nan=False, ensure_ascii=False).encode()
     bench.writes.clear()
-
-
-def test_basic_is_only_text() -> None:
-    assert basic("a", "b").startswith("Basic ")

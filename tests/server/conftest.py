@@ -1,5 +1,6 @@
 """A server per test, closed after it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -18,6 +19,9 @@ Serve = Callable[..., Awaitable[Served]]
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
     running: list[Served] = []
+    problems: list[dict[str, Any]] = []
+    # asyncio only logs what goes wrong in a protocol's callbacks
+    asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
 
     async def start(
         handler: Handler = echo, limits: Limits | None = None, context: Any = None, **more: Any
@@ -36,3 +40,4 @@ async def serve() -> AsyncIterator[Serve]:
     yield start
     for served in running:
         await served.stop()
+    assert problems == []

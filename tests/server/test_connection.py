@@ -177,6 +177,35 @@ async def test_half_sent_request_then_close_is_forgotten(
     assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
 
 
+class Wire(asyncio.Transport):
+    """A transport of which nothing arrives: the test is the event loop."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        raise AssertionError("written to a lost connection")
+
+    def is_closing(self) -> bool:
+        return True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        return
+
+
+async def test_connection_lost_between_head_and_body_is_forgotten(serve: Serve) -> None:
+    served = await serve()
+    protocol = served.server.protocol()
+    protocol.connection_made(Wire())
+    await asyncio.sleep(0)
+    protocol.data_received(post(b"abc")[:-3])
+    await asyncio.sleep(0)
+    protocol.connection_lost(None)
+    await until(lambda: served.server.requests_total > 0)
+    await asyncio.sleep(0)
+    assert served.seen == []
+
+
 # -- limits -------------------------------------------------------------------------------------
 
 
@@ -197,6 +226,21 @@ async def test_declared_body_over_the_limit_is_refused_without_reading_it(serve:
     # what the kernel's socket buffers hold on both sides is never read by the server
     assert accepted < 32
     assert served.seen == []
+
+
+async def test_client_that_sends_its_whole_body_first_still_reads_the_refusal(
+    serve: Serve,
+) -> None:
+    served = await serve(limits=Limits(body_bytes=1000))
+    client = await served.connect()
+    client.pause()
+    await client.send(post(bytes(300_000)))
+    await until(lambda: served.server.requests_total > 0)
+    await asyncio.sleep(0.01)
+    client.resume()
+    assert (await client.reply()).status == 413
+    # an end, not a reset
+    assert await client.reader.read() == b""
 
 
 async def test_undeclared_body_over_the_limit_is_refused(serve: Serve) -> None:
@@ -273,6 +317,14 @@ async def test_idle_connection_is_closed_in_silence(serve: Serve) -> None:
     client = await served.connect()
     await client.ask(get())
     assert await client.ended()
+
+
+async def test_time_for_a_head_ends_with_the_head(serve: Serve) -> None:
+    client = await (await serve(limits=Limits(read_timeout_s=0.02))).connect()
+    await client.ask(get())
+    for _ in range(6):
+        await asyncio.sleep(0.005)
+    assert (await client.ask(get())).status == 200
 
 
 async def test_request_time_out_does_not_cut_a_slow_handler(serve: Serve) -> None:

@@ -183,8 +183,9 @@ async def test_client_that_reads_nothing_is_dropped(serve: Serve) -> None:
     async def handler(request: Request) -> Response:
         return Response(200, {}, bytes(32 << 20))
 
-    served = await serve(handler, Limits(write_timeout_s=0.05))
+    served = await serve(handler, Limits(write_timeout_s=0.02))
     client = await served.connect()
+    client.pause()
     await client.send(get())
     await until(lambda: bool(served.seen) and not served.server.connections)
 
@@ -212,6 +213,36 @@ async def test_stop_lets_a_running_request_finish_and_then_closes(serve: Serve) 
     assert (reply.status, reply.body) == (200, b"done")
     assert reply.headers["Connection"] == "close"
     await stopping
+    assert await client.ended()
+
+
+async def test_write_that_ends_just_after_its_connection_is_not_cancelled(serve: Serve) -> None:
+    go, done = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        await go.wait()
+        done.set()
+        return Response(200)
+
+    served = await serve(handler)
+    client = await served.connect()
+    await client.send(post(b"{}"))
+    await until(lambda: bool(served.seen))
+    await served.listener.close()
+    stopping = asyncio.create_task(served.server.stop(0.02))
+    assert await client.ended()
+    go.set()
+    await stopping
+    assert done.is_set()
+
+
+async def test_stop_does_not_wait_for_idle_connections(serve: Serve) -> None:
+    served = await serve()
+    client = await served.connect()
+    await client.ask(get())
+    await served.listener.close()
+    async with asyncio.timeout(5):
+        await served.server.stop(grace_s=600)
     assert await client.ended()
 
 

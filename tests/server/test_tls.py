@@ -55,6 +55,12 @@ def test_key_is_for_its_owner_only(made: TlsFiles) -> None:
     ]
 
 
+def test_directory_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    ensure_certificate(tmp_path, "127.0.0.1", NOW_S)
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
 def test_leaf_carries_all_names_and_lives_825_days(tmp_path: Path) -> None:
     leaf = leaf_of(ensure_certificate(tmp_path, "fm.example", NOW_S))
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -76,6 +76,18 @@ class Client:
             except ConnectionError:
                 return True
 
+    def pause(self) -> None:
+        """Read nothing more."""
+        transport = self.writer.transport
+        assert isinstance(transport, asyncio.ReadTransport)
+        transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read again."""
+        transport = self.writer.transport
+        assert isinstance(transport, asyncio.ReadTransport)
+        transport.resume_reading()
+
     async def close(self) -> None:
         self.writer.close()
         try:

@@ -167,7 +167,9 @@ class SimulatedSwitch:
         if not (present and condition.link_up):
             return PortState(False, present, health=condition.health)
         width = condition.width or port.link.lanes
-        return PortState(True, True, _GT_S[port.link.gen] * width, width, condition.health)
+        rate = _GT_S.get(port.link.gen)  # an imported fabric may not know its generation
+        speed_gbps = None if rate is None else rate * width
+        return PortState(True, True, speed_gbps, width, condition.health)
 
 
 def describe(step: Step) -> str:

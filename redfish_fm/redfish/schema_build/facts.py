@@ -41,9 +41,8 @@ def _members(keyword: str, members: Mapping[str, Any], references: References) -
 def _or_anything(schema: JsonObject) -> JsonObject | bool:
     # The published schemas spell "anything" as the list of all types, once per object.
     kinds = schema.get("type")
-    return (
-        True if len(schema) == 1 and isinstance(kinds, list) and ALL_TYPES <= {*kinds} else schema
-    )
+    anything = len(schema) == 1 and isinstance(kinds, list) and ALL_TYPES.issubset(kinds)
+    return True if anything else schema
 
 
 def _deprecation(schema: Mapping[str, Any]) -> JsonObject:

@@ -7,20 +7,20 @@ import pytest
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable
 from redfish_fm.drivers.virtual.faults import (
     Dropped,
-    FaultPlan,
     Late,
     Lost,
     Pretend,
-    Rates,
     Refuse,
     Restart,
     Slow,
     flap,
 )
-from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, Hint, PortId
+from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.fabric.model import LD_FM_OWNED, Hint, PortId
 from tests.drivers.fabrics import (
     FIRST,
     MLD,
+    MOCKUPS,
     NEXT,
     SECOND,
     SLD,
@@ -435,6 +435,32 @@ async def test_many_changes_make_one_hint() -> None:
 
 
 @in_virtual_time
+async def test_a_port_set_to_what_it_is_gives_no_hint() -> None:
+    powered = power_up()
+    hints = powered.driver.watch()
+    powered.hardware.set_port(MLD, link_up=True, health="OK")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await anext(hints)
+
+
+@in_virtual_time
+async def test_one_silent_switch_is_named_and_holds_the_barrier_for_late_max_only() -> None:
+    _, cxl = load("ai-pod", MOCKUPS).inventories()
+    powered = power_up(cxl)
+    powered.faults.next_apply("cxl1", Lost(reset=True))
+    await unknown(powered)
+    powered.hardware.cut("cxl1")
+    seen = await powered.driver.observe()
+    assert (seen.unreachable, seen.complete) == ({"cxl1"}, False)
+    assert {vppb.switch for vppb in seen.bindings} == {"cxl2"}
+    assert {port.switch for port in seen.ports} == {"cxl2"}
+    assert seen.barrier_s < 0, "the command to the silent switch may still run"
+    await asyncio.sleep(2.0)
+    assert (await powered.driver.observe()).barrier_s > 0
+
+
+@in_virtual_time
 async def test_an_answered_command_gives_no_hint() -> None:
     powered = power_up()
     hints = powered.driver.watch()
@@ -452,70 +478,3 @@ async def test_a_closed_watch_ends() -> None:
     await asyncio.sleep(0)
     await hints.aclose()  # type: ignore[attr-defined]
     assert await waiting is None
-
-
-async def _everything(seed: int) -> list[object]:
-    """Apply many steps under all faults and return all that can be seen of it."""
-    powered = power_up(seed=seed)
-    powered.faults.rates = Rates(
-        refuse=0.1, slow=0.1, lost=0.1, dropped=0.1, late=0.2, restart=0.05, pretend=0.05
-    )
-    seen: list[object] = []
-    for turn in range(60):
-        vppb, target = (FIRST, NEXT, SECOND)[turn % 3], ld(turn % 4)
-        step = bind(vppb, target) if turn % 2 else unbind(vppb, target)
-        try:
-            await powered.driver.apply(step, powered.in_s(0.3))
-            seen.append("done")
-        except (DriverRejected, DriverUnavailable) as error:
-            seen.append(str(error))
-        seen.append(powered.clock.now_s())
-    seen.extend(powered.hardware.oracle().actions())
-    await powered.driver.close()
-    return seen
-
-
-def test_equal_seeds_give_equal_runs() -> None:
-    assert run(_everything(3)) == run(_everything(3))
-    assert run(_everything(3)) != run(_everything(4))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_what_a_barrier_proves_stays_true_under_every_fault(seed: int) -> None:
-    async def one() -> None:
-        powered = power_up(seed=seed)
-        powered.faults.rates = Rates(slow=0.1, lost=0.2, dropped=0.1, late=0.4, restart=0.1)
-        chance = FaultPlan(f"test {seed}").chance
-        for _ in range(15):
-            vppb, target = chance.choice((FIRST, NEXT, SECOND)), ld(chance.randrange(4))
-            step = chance.choice((bind, unbind))(vppb, target)
-            handed_s = powered.clock.now_s()
-            try:
-                await powered.driver.apply(step, powered.in_s(0.3))
-            except (DriverRejected, DriverUnavailable):
-                if chance.random() < 0.3:
-                    powered.hardware.cut("cxl1", chance.random())
-            settled = await _settled(powered, handed_s)
-            await asyncio.sleep(5)
-            assert (await powered.driver.observe()).bindings == settled
-        assert powered.hardware.oracle().double_reach() == []
-
-    run(one())
-
-
-async def _settled(powered: Powered, handed_s: float) -> dict[object, BindTarget | None]:
-    while True:
-        await asyncio.sleep(0.05)
-        try:
-            seen = await powered.driver.observe()
-        except DriverUnavailable:
-            continue
-        if seen.barrier_s > handed_s:
-            return dict(seen.bindings)
-
-
-def test_rates_that_are_no_probabilities_are_refused() -> None:
-    with pytest.raises(ValueError, match="probabilities"):
-        Rates(lost=0.7, late=0.7)
-    with pytest.raises(ValueError, match="probabilities"):
-        Rates(lost=-0.1)

@@ -1,9 +1,11 @@
 """A simulated switch refuses what hardware refuses, and nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from redfish_fm.drivers.virtual.switch import Refusal, Refused, SimulatedSwitch
-from redfish_fm.fabric.model import LD_FM_OWNED, Bind, BindTarget, PortId, Unbind, VppbId
+from redfish_fm.fabric.model import LD_FM_OWNED, Bind, BindTarget, Link, PortId, Unbind, VppbId
 from tests.drivers.fabrics import CXL, FIRST, NEXT, PCIE, SECOND, SLD, bind, ld
 
 
@@ -129,6 +131,14 @@ def test_a_port_whose_link_is_down_has_no_speed() -> None:
     switch.set_port("U1", link_up=False)
     state = switch.port_states()[PortId("cxl1", "U1")]
     assert (state.link_up, state.device_present, state.speed_gbps) == (False, True, None)
+
+
+def test_a_link_of_unknown_generation_has_no_speed() -> None:
+    facts = CXL.switches[0]
+    ports = tuple(replace(port, link=Link(0, 16)) for port in facts.ports)
+    switch = SimulatedSwitch(replace(facts, ports=ports), {})
+    state = switch.port_states()[PortId("cxl1", "D2")]
+    assert (state.link_up, state.speed_gbps, state.width) == (True, None, 16)
 
 
 def test_a_pcie_slot_binds_its_port_whole() -> None:

@@ -213,6 +213,13 @@ def test_a_mistake_is_named(text: str, path: str, words: str) -> None:
     assert words in found[path][1]
 
 
+def test_a_double_key_hides_no_other_mistake() -> None:
+    assert list(problems(a_topology(hosts=", wat: 1", extra="name: again"))) == [
+        "hosts[0].wat",
+        "name",
+    ]
+
+
 def test_an_alias_bomb_is_refused() -> None:
     layers = "\n".join(f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 20)}]" for i in range(1, 6))
     found = problems(f"l0: &l0 [x, x]\n{layers}\n")

@@ -1,4 +1,4 @@
-"""Breadth-first exploration of every state a protocol can get into, and the shortest way to harm."""
+"""Breadth-first exploration of every state of a protocol; finds the shortest way to harm."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Exploration:
     def summary(self, protocol: Protocol) -> str:
         name = type(protocol).__name__
         if self.harm is None:
-            return f"{name}: {len(self.states)} states, both promises hold in all of them"
+            return f"{name}: {len(self.states)} states, all promises hold in all of them"
         steps = " -> ".join(self.path)
         return f"{name}: {self.harm} after {len(self.states)} states: {steps}"
 

@@ -1,17 +1,6 @@
 """The protocol with one decision made wrong each; exploration must find every one of them."""
 
-from redfish_fm.fabric.binding import plan
-from redfish_fm.fabric.model import Bind, Observation
-from tests.sim.model.protocol import (
-    NOBODY,
-    UNIT,
-    Command,
-    Hosts,
-    Protocol,
-    State,
-    binding,
-    vppb,
-)
+from tests.sim.model.protocol import NOBODY, Command, Hosts, Protocol, State, View, real_plan
 
 
 class NaiveRollback(Protocol):
@@ -40,21 +29,23 @@ class NaiveRollbackOfUnknown(Protocol):
 class NoBarrier(Protocol):
     """Any observation settles what was unknown."""
 
-    def settled(self, state: State) -> Hosts:
-        return NOBODY
+    def settled(self, state: State, view: View) -> Hosts:
+        return state.unsettled
+
+
+class BarrierAfterTheLook(Protocol):
+    """A barrier settles what is unknown, although the observation was made before it."""
+
+    def settled(self, state: State, view: View) -> Hosts:
+        return state.proved
 
 
 class BindBeforeUnbind(Protocol):
     """The planner does not see the bindings that are being released, and binds first."""
 
-    def plan(self, state: State) -> Command | None:
-        seen = state.bound - state.releasing
-        look = {vppb(host): UNIT if host in seen else None for host in ("A", "B")}
-        found = plan(map(binding, state.wanted), (), Observation("F", 0, 0, look), lambda _: False)
-        for step in found.steps:
-            if isinstance(step, Bind) and not state.unsettled:
-                return Command("bind", step.vppb.vcs)
-        return super().plan(state)
+    def plan(self, state: State, seen: Hosts) -> tuple[Command, ...]:
+        binds = real_plan(state.wanted, NOBODY, seen - state.releasing, state.unsettled)
+        return (*binds, *super().plan(state, seen))
 
 
 class ForgetfulRestart(Protocol):
@@ -68,7 +59,7 @@ class OnlyOpenOperations(Protocol):
     """After a restart only open operations count: a repair outside of one is forgotten."""
 
     def restarted(self, state: State) -> Hosts:
-        return state.open
+        return state.starting | state.releasing
 
 
 class GrantTakenBackAtOnce(Protocol):
@@ -77,20 +68,21 @@ class GrantTakenBackAtOnce(Protocol):
     def take_back(self, state: State, host: str) -> State:
         if host in state.bound:
             return super().take_back(state, host)
-        return state._replace(wanted=state.wanted - {host}, open=state.open - {host})
+        return state._replace(wanted=state.wanted - {host}, starting=state.starting - {host})
 
 
 class ReleaseBelievedEarly(Protocol):
     """A release is over when the vPPB looks free, whatever may still be under way."""
 
-    def released(self, state: State) -> Hosts:
-        return state.releasing - state.bound
+    def released(self, state: State, seen: Hosts) -> Hosts:
+        return state.releasing - seen
 
 
 MUTANTS: tuple[type[Protocol], ...] = (
     NaiveRollback,
     NaiveRollbackOfUnknown,
     NoBarrier,
+    BarrierAfterTheLook,
     BindBeforeUnbind,
     ForgetfulRestart,
     OnlyOpenOperations,

@@ -1,16 +1,18 @@
 """The binding protocol of DESIGN section 4 as a state machine small enough to explore fully.
 
-Two hosts A and B, each with one vPPB, and one unit. The switch is permissive: it executes whatever
-it is told, may refuse, may lose the answer, and may execute a command late. Planning is the real
-`fabric.binding.plan`; everything around it (commits, outcomes, barrier, crash) is modelled here,
-each decision in a method of its own, so that a mutant is one overridden method.
+Two hosts A and B, each with one vPPB, and one exclusive unit. The switch is permissive: it
+executes whatever it is told, may refuse, may lose the answer, and may execute a command late.
+Planning is the real `fabric.binding.plan`; everything around it (commits, outcomes, barrier,
+crash) is modelled here, each decision in a method of its own, so that a mutant is one overridden
+method. An observation and what is concluded from it are two moves, and so are a plan and its
+execution: anything may happen in between.
 
 A barrier stands for "link reset and late_max passed": afterwards nothing that was sent before can
 still execute. Time is not modelled beyond that.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from redfish_fm.fabric.binding import plan
@@ -30,6 +32,13 @@ class Command(NamedTuple):
     host: str
 
 
+class View(NamedTuple):
+    """One observation: what the switch said, and whose commands a barrier had proved by then."""
+
+    bound: Hosts
+    proved: Hosts
+
+
 class State(NamedTuple):
     """Everything: what is true, what is durable, what the manager believes."""
 
@@ -40,12 +49,16 @@ class State(NamedTuple):
     wanted: Hosts = NOBODY
     """Durable: committed claims."""
     releasing: Hosts = NOBODY
-    """Durable: claims given up, whose release has not been observed."""
-    open: Hosts = NOBODY
-    """Durable: hosts with an open operation."""
+    """Durable: claims given up, whose release has not been observed (open operations too)."""
+    starting: Hosts = NOBODY
+    """Durable: claims whose grant is an open operation."""
     unsettled: Hosts = NOBODY
     """Volatile: hosts whose vPPB has a command of unknown outcome behind it."""
-    step: Command | None = None
+    proved: Hosts = NOBODY
+    """Volatile: the unsettled hosts for which a barrier has passed; an observation must follow."""
+    view: View | None = None
+    """Volatile: an observation that has been made and not yet been thought about."""
+    steps: tuple[Command, ...] = ()
     """Volatile: planned from the last observation, not yet handed to the switch."""
 
 
@@ -68,21 +81,21 @@ class Protocol:
         """A release, or a grant that failed: it stays a claim until it is seen gone."""
         return state._replace(
             wanted=state.wanted - {host},
+            starting=state.starting - {host},
             releasing=state.releasing | {host},
-            open=state.open | {host},
         )
 
-    def plan(self, state: State) -> Command | None:
-        """The first step of the real planner; the unit is one target, so there is at most one."""
-        return _real_plan(state.wanted, state.releasing, state.bound, state.unsettled)
+    def plan(self, state: State, seen: Hosts) -> tuple[Command, ...]:
+        """The steps of the real planner."""
+        return real_plan(state.wanted, state.releasing, seen, state.unsettled)
 
-    def settled(self, state: State) -> Hosts:
-        """What an observation without a barrier leaves unsettled: all of it."""
-        return state.unsettled
+    def settled(self, state: State, view: View) -> Hosts:
+        """What an observation settles: what a barrier had proved before it was made."""
+        return view.proved
 
-    def released(self, state: State) -> Hosts:
+    def released(self, state: State, seen: Hosts) -> Hosts:
         """A release is over when its vPPB is seen free and nothing can still be under way."""
-        return state.releasing - state.bound - state.unsettled
+        return state.releasing - seen - state.unsettled
 
     def refused(self, state: State, step: Command) -> State:
         """Grants roll back; releases only roll forward."""
@@ -90,7 +103,9 @@ class Protocol:
 
     def unknown(self, state: State, step: Command) -> State:
         """No answer: leave the vPPB alone until a barrier."""
-        return state._replace(unsettled=state.unsettled | {step.host})
+        return state._replace(
+            unsettled=state.unsettled | {step.host}, proved=state.proved - {step.host}
+        )
 
     def restarted(self, state: State) -> Hosts:
         """After a crash every claim may have a command under way, also a settled one's repair."""
@@ -108,47 +123,57 @@ class Protocol:
     def _clients(self, state: State) -> Iterator[Move]:
         for host in HOSTS:
             if self.may_grant(state):
-                granted = state.wanted | {host}
-                yield f"grant {host}", state._replace(wanted=granted, open=state.open | {host})
+                starting = state.starting | {host}
+                yield (
+                    f"grant {host}",
+                    state._replace(wanted=state.wanted | {host}, starting=starting),
+                )
             if host in state.wanted:
                 yield f"release {host}", self.take_back(state, host)
 
     def _manager(self, state: State) -> Iterator[Move]:
-        if state.step is None:
-            yield "observe", self._observe(state)
-            return
-        sent = state._replace(step=None)
-        word = f"{state.step.verb} {state.step.host}"
-        lost = self.unknown(sent, state.step)
-        yield f"{word} done", execute(sent, state.step)
-        yield f"{word} refused", self.refused(sent, state.step)
-        yield f"{word} lost", lost
-        yield f"{word} done, answer lost", execute(lost, state.step)
-        yield f"{word} delayed", delay(lost, state.step)
+        if state.view is not None:
+            yield "think", self._think(state, state.view)
+        elif not state.steps:
+            yield "observe", state._replace(view=View(state.bound, state.proved))
+        else:
+            yield from self._apply(state._replace(steps=state.steps[1:]), state.steps[0])
 
-    def _observe(self, state: State) -> State:
-        seen = state._replace(unsettled=self.settled(state))
-        done = self.released(seen)
-        closed = done | (seen.wanted & seen.bound - seen.unsettled - seen.releasing)
-        seen = seen._replace(releasing=seen.releasing - done, open=seen.open - closed)
-        return seen._replace(step=self.plan(seen))
+    def _apply(self, sent: State, step: Command) -> Iterator[Move]:
+        word = f"{step.verb} {step.host}"
+        lost = self.unknown(sent, step)
+        yield f"{word} done", execute(sent, step)
+        yield f"{word} refused", self.refused(sent, step)
+        yield f"{word} lost", lost
+        yield f"{word} done, answer lost", execute(lost, step)
+        yield f"{word} delayed", delay(lost, step)
+
+    def _think(self, state: State, view: View) -> State:
+        settled = self.settled(state, view)
+        state = state._replace(
+            view=None, unsettled=state.unsettled - settled, proved=state.proved - settled
+        )
+        done = self.released(state, view.bound)
+        started = state.starting & view.bound - state.unsettled - state.releasing
+        state = state._replace(releasing=state.releasing - done, starting=state.starting - started)
+        return state._replace(steps=self.plan(state, view.bound))
 
     def _switch(self, state: State) -> Iterator[Move]:
         for command in state.late:
             left = state._replace(late=state.late - {command})
             yield f"late {command.verb} {command.host}", execute(left, command)
             yield f"{command.verb} {command.host} vanishes", left
-        if state.unsettled and not state.late:
-            yield "barrier", state._replace(unsettled=NOBODY)
+        if state.unsettled != state.proved and not state.late:
+            yield "barrier", state._replace(proved=state.unsettled)
         for host in state.bound if self.loses_bindings else ():
             yield f"switch drops {host}", state._replace(bound=state.bound - {host})
 
     def _crash(self, state: State) -> Iterator[Move]:
-        after = state._replace(step=None, unsettled=self.restarted(state))
+        after = state._replace(view=None, steps=(), proved=NOBODY, unsettled=self.restarted(state))
         yield "crash", after
-        if state.step is not None:
-            yield f"crash in {state.step.verb} {state.step.host}", delay(after, state.step)
-            yield f"crash after {state.step.verb} {state.step.host}", execute(after, state.step)
+        for step in state.steps[:1]:
+            yield f"crash in {step.verb} {step.host}", delay(after, step)
+            yield f"crash after {step.verb} {step.host}", execute(after, step)
 
 
 def execute(state: State, command: Command) -> State:
@@ -164,27 +189,31 @@ def delay(state: State, command: Command) -> State:
 
 
 def broken(state: State) -> str | None:
-    """The two promises; a text where one is broken."""
+    """The three promises; a text where one is broken."""
     if len(state.bound) > 1:
         return "the unit is bound for two hosts at once"
+    if len(state.wanted) > 1:
+        return "two hosts own the unit"
     strangers = state.bound - state.wanted - state.releasing
     return f"bound for {', '.join(strangers)}, whom no claim names" if strangers else None
 
 
-@lru_cache(maxsize=None)
-def _real_plan(wanted: Hosts, releasing: Hosts, bound: Hosts, unsettled: Hosts) -> Command | None:
-    look = Observation("F", 0.0, 0.0, {vppb(h): UNIT if h in bound else None for h in HOSTS})
+@cache
+def real_plan(
+    wanted: Hosts, releasing: Hosts, seen: Hosts, unsettled: Hosts
+) -> tuple[Command, ...]:
+    """Ask the product's planner, in the model's words. Cached: it is a pure function."""
+    look = Observation("F", 0.0, 0.0, {vppb(h): UNIT if h in seen else None for h in HOSTS})
     dirty = {vppb(host) for host in unsettled}
 
     def is_unsettled(item: VppbId | BindTarget) -> bool:
         return item in dirty or (item == UNIT and bool(dirty))
 
     found = plan(map(binding, wanted), map(binding, releasing), look, is_unsettled)
-    assert not found.foreign, "this model has no foreign bindings"
-    assert len(found.steps) <= 1, "two steps on one target"
-    for step in found.steps:
-        return Command("bind" if isinstance(step, Bind) else "unbind", step.vppb.vcs)
-    return None
+    return tuple(
+        Command("bind" if isinstance(step, Bind) else "unbind", step.vppb.vcs)
+        for step in found.steps
+    )
 
 
 def vppb(host: str) -> VppbId:

@@ -1,12 +1,11 @@
-"""Exhaustive: the designed protocol keeps both promises, every mutant breaks one."""
+"""Exhaustive: the designed protocol keeps its promises, every mutant breaks one."""
 
 import pytest
 
 from redfish_fm.fabric import planner
-from tests.sim.model import protocol as model
 from tests.sim.model.explore import Exploration, explore
 from tests.sim.model.mutants import MUTANTS, OnlyOpenOperations
-from tests.sim.model.protocol import Command, Protocol, State, execute
+from tests.sim.model.protocol import Command, Protocol, State, execute, real_plan
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,7 @@ def explored() -> Exploration:
 def test_the_unit_is_never_bound_for_two_hosts_or_for_a_stranger(explored: Exploration) -> None:
     print(explored.summary(Protocol()))
     assert explored.harm is None, explored.summary(Protocol())
-    assert len(explored.states) > 1_000
+    assert len(explored.states) > 500
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
@@ -38,11 +37,11 @@ def test_open_operations_would_be_enough_if_switches_never_lost_a_binding() -> N
 
 def test_the_model_runs_the_real_planner(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planner that ignores what is observed bound elsewhere must be found harmful."""
-    model._real_plan.cache_clear()
+    real_plan.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(planner, "overlaps", lambda one, other: False)
         found = explore(Protocol())
-    model._real_plan.cache_clear()
+    real_plan.cache_clear()
     assert found.harm == "the unit is bound for two hosts at once", found.summary(Protocol())
 
 
@@ -51,11 +50,11 @@ def fair(state: State) -> State:
     protocol = Protocol()
     for command in sorted(state.late):
         state = execute(state, command)
-    state = state._replace(late=frozenset(), unsettled=frozenset())
-    for _ in range(8):
-        moves = dict(protocol.moves(state))
-        done = f"{state.step.verb} {state.step.host} done" if state.step else "observe"
-        state = moves[done]
+    state = state._replace(late=frozenset(), proved=state.unsettled, view=None)
+    for _ in range(16):
+        words = [f"{step.verb} {step.host} done" for step in state.steps[:1]]
+        words += ["think" if state.view else "observe"]
+        state = dict(protocol.moves(state))[words[0]]
     return state
 
 
@@ -63,12 +62,13 @@ def test_from_every_state_the_wish_comes_true_once_the_faults_stop(explored: Exp
     for state in explored.states:
         end = fair(state)
         assert end.bound == end.wanted, state
-        assert not (end.releasing or end.open or end.unsettled or end.step), state
+        assert not (end.releasing or end.starting or end.unsettled or end.steps), state
 
 
 def test_the_exploration_reaches_the_situations_it_is_about(explored: Exploration) -> None:
     states = explored.states
     assert any(state.wanted and state.releasing - state.wanted for state in states)
     assert any(state.unsettled == {"A", "B"} for state in states)
-    assert any(len(state.late) >= 2 for state in states)
-    assert any(state.step == Command("bind", "B") and state.late for state in states)
+    assert any(state.late and state.view for state in states)
+    assert any(state.view and state.view.bound != state.bound for state in states)
+    assert any(state.steps == (Command("bind", "B"),) and state.wanted == {"A"} for state in states)
