@@ -13,8 +13,10 @@ import msgspec
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.domain import apply_document
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.links import forward_links
 
-ROOT = "/redfish/v1"
+Link = tuple[str, str]
+"""(URI, JSON pointer in it) of a derived property."""
 
 
 def type_name_of(document: Mapping[str, Any]) -> str:
@@ -27,8 +29,16 @@ def parent_of(uri: str) -> str:
     return uri.rsplit("/", 1)[0]
 
 
+def inverse_links(document: Mapping[str, Any], facts: Facts) -> frozenset[Link]:
+    """Return every derived link that other resources have because of `document`."""
+    return frozenset(forward_links(type_name_of(document), document, facts.port_aliases))
+
+
 class Base:
-    """Inventory documents by URI, the collections among them, and their fixed members."""
+    """Inventory documents by URI, the collections among them, their fixed members and links.
+
+    `links` has, by URI and JSON pointer, what inventory itself links there (discovered endpoints).
+    """
 
     def __init__(
         self,
@@ -42,6 +52,7 @@ class Base:
         self.odata_types: set[str] = set()
         self.collections: set[str] = set()
         self.members: dict[str, set[str]] = {}
+        self.links: dict[str, dict[str, set[str]]] = {}
         self._endpoints: list[str] = []
         for uri, document in documents.items():
             self._keep(uri, document)
@@ -58,6 +69,8 @@ class Base:
             self.collections.add(uri)
         elif name == "Endpoint":
             self._endpoints.append(uri)
+        for target, pointer in inverse_links(document, self.facts):
+            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
 
     def parsed(self, uri: str) -> dict[str, Any] | None:
         """Return the inventory document at `uri`, parsed anew."""

@@ -21,3 +21,8 @@ def base36(number: int) -> str:
 def resource_id(seq: int, further: int = 0) -> str:
     """Return the id of a change's resource; `further` n gives the n-th further one, "-n"."""
     return base36(seq) if further == 0 else f"{base36(seq)}-{further}"
+
+
+def id_order(resource_id: str) -> tuple[int, str]:
+    """Return a sort key: ids that the sequence gave, oldest first."""
+    return len(resource_id), resource_id

@@ -10,11 +10,14 @@ from typing import Any
 import msgspec
 
 from redfish_fm.control.base import Base, type_name_of
-from redfish_fm.control.state import WantedState
+from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.redfish import etag
-from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.view import Origin, Representation
+
+EXPANDED = frozenset({"LogEntryCollection"})
+"""Collections that hold their members whole, as DSP0266 wants of log entries."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -50,6 +53,9 @@ class Published:
         """Publish one durable change."""
         for uri in self.state.apply_all(change.edits):
             self._cache.pop(uri, None)
+            if not self.state.exists(uri):
+                # Whoever takes the Id next must not show what was seen of this one.
+                self._observed.pop(uri, None)
         self.state.seq = change.seq
 
     def observe(self, patches: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
@@ -97,17 +103,27 @@ class Published:
         observed = self._observed.get(uri)
         if observed is not None:
             lay_over(document, observed)
-        for pointer, sources in self.state.links.get(uri, {}).items():
-            _put_links(document, pointer, sorted(sources))
+        self._put_links(document, uri)
         return document
+
+    def _put_links(self, document: dict[str, Any], uri: str) -> None:
+        """Lay derived links over, in one order whatever came first: equal content, equal tags."""
+        fixed, made = self.base.links.get(uri, {}), self.state.links.get(uri, {})
+        for pointer in sorted(fixed.keys() | made.keys()):
+            sources = fixed.get(pointer, _NONE) | made.get(pointer, _NONE)
+            *path, last = pointer.strip("/").split("/")
+            place = document
+            for name in path:
+                place = place.setdefault(name, {})
+            place[last] = [{"@odata.id": source} for source in sorted(sources, key=member_order)]
 
     def _collection(self, uri: str) -> dict[str, Any]:
         document = self.base.parsed(uri) or {}
-        if uri == _TASKS:
-            members = [operation.task for operation in self.state.operations.values()]
+        members = self.state.members_of(uri)
+        if type_name_of(document) in EXPANDED:
+            document["Members"] = [self._compose(member) for member in members]
         else:
-            members = self.state.members_of(uri)
-        document["Members"] = [{"@odata.id": member} for member in members]
+            document["Members"] = [{"@odata.id": member} for member in members]
         document["Members@odata.count"] = len(members)
         return document
 
@@ -121,14 +137,14 @@ class Published:
         return Representation(uri, type_name_of(document), self._origin(uri), body, tag, wanted)
 
     def _origin(self, uri: str) -> Origin:
-        if uri in self.base.service or uri in self.base.collections:
+        if uri in self.state.spaces[Space.DOCUMENT]:
+            return Origin.WANTED
+        if uri in self.base.collections or uri not in self.base.documents:
             return Origin.SERVICE
-        return Origin.INVENTORY if uri in self.base.documents else (
-            Origin.SERVICE if self.state.task_operation(uri) else Origin.WANTED
-        )
+        return Origin.SERVICE if uri in self.base.service else Origin.INVENTORY
 
 
-_TASKS = "/redfish/v1/TaskService/Tasks"
+_NONE: frozenset[str] = frozenset()
 
 
 def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
@@ -139,11 +155,3 @@ def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
             lay_over(below, value)
         else:
             document[name] = value
-
-
-def _put_links(document: dict[str, Any], pointer: str, sources: list[str]) -> None:
-    *path, last = pointer.strip("/").split("/")
-    place = document
-    for name in path:
-        place = place.setdefault(name, {})
-    place[last] = [{"@odata.id": source} for source in sources]

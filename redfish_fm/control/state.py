@@ -4,27 +4,32 @@ Two of these live in a service: the writer's tip (committed and in flight) and t
 Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import Base, parent_of, type_name_of
+from redfish_fm.control.base import Base, Link, inverse_links, parent_of
+from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.domain import apply_document
-from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.operations import Operation, decode_operation
+from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.patch import merge
 from redfish_fm.store.base import StoredState
 
+TASKS = parent_of(TASK)
+"""The collection whose members are operations, not documents."""
+
 
 class WantedState:
     """Documents, overlays and records by space, plus members, inverse links and the fabric index.
 
-    Invariant: equal to a state built from the same spaces from nothing (`comparable`).
+    Invariant: equal to a state built from the same spaces from nothing (`comparable`). `held` has
+    the ids of the open operations of each URI; `parsed` counts documents read while deriving.
     """
 
     def __init__(self, base: Base) -> None:
@@ -34,9 +39,11 @@ class WantedState:
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self.operations: dict[str, Operation] = {}
-        self.held: dict[str, str] = {}
+        self.held: dict[str, set[str]] = {}
+        self.parsed = 0
         self.index: FabricIndex = base.new_index()
         self._tags: dict[str, str] = {}
+        self._member_sums: dict[str, int] = {}
 
     def load(self, stored: StoredState) -> None:
         """Take over a stored state; call once, on a fresh instance."""
@@ -60,7 +67,8 @@ class WantedState:
                 target: {pointer: sorted(sources) for pointer, sources in pointers.items()}
                 for target, pointers in self.links.items()
             },
-            "held": dict(self.held),
+            "held": {uri: sorted(ids) for uri, ids in self.held.items()},
+            "operations": dict(self.operations),
         }
 
     def apply_all(self, edits: Iterable[Edit]) -> set[str]:
@@ -97,28 +105,36 @@ class WantedState:
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
-        pre = None if edit.pre is None else msgspec.json.decode(edit.pre)
-        post = None if edit.post is None else msgspec.json.decode(edit.post)
-        touched = {uri, parent_of(uri)}
-        if pre is not None:
-            for target, pointer in forward_links(type_name_of(pre), pre):
-                self._unlink(target, pointer, uri)
-                touched.add(target)
-        if post is not None:
-            for target, pointer in forward_links(type_name_of(post), post):
-                self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
-                touched.add(target)
-        if post is None:
-            self.members.get(parent_of(uri), set()).discard(uri)
-        else:
-            self.members.setdefault(parent_of(uri), set()).add(uri)
+        pre, before = self._read(edit.pre)
+        post, after = self._read(edit.post)
+        for target, pointer in before - after:
+            self._unlink(target, pointer, uri)
+        for target, pointer in after - before:
+            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
         apply_document(self.index, self.base.facts, uri, pre, post)
+        touched = {uri, *(target for target, _ in before ^ after)}
+        if (pre is None) != (post is None):
+            self._join(uri, post is not None)
+            touched.add(parent_of(uri))
         return touched
 
+    def _read(self, raw: bytes | None) -> tuple[dict[str, Any] | None, frozenset[Link]]:
+        """Return a document with the inverse links that others have because of it."""
+        if raw is None:
+            return None, frozenset()
+        self.parsed += 1
+        document = msgspec.json.decode(raw, type=dict[str, Any])
+        return document, inverse_links(document, self.base.facts)
+
+    def _join(self, uri: str, joins: bool) -> None:
+        parent = parent_of(uri)
+        members = self.members.setdefault(parent, set())
+        (members.add if joins else members.discard)(uri)
+        # A sum of hashes, because hashing all members anew would cost the size of the collection.
+        self._member_sums[parent] = self._member_sums.get(parent, 0) ^ _number(uri)
+
     def _unlink(self, target: str, pointer: str, source: str) -> None:
-        pointers = self.links.get(target)
-        if pointers is None or pointer not in pointers:
-            return
+        pointers = self.links[target]
         pointers[pointer].discard(source)
         if not pointers[pointer]:
             del pointers[pointer]
@@ -126,32 +142,34 @@ class WantedState:
             del self.links[target]
 
     def _derive_binding(self, edit: Edit) -> set[str]:
-        holders: set[str] = set()
         if edit.pre is not None:
-            before = decode_binding(edit.pre)
-            self.index.remove_binding(before.vppb)
-            holders |= before.holders
+            self.index.remove_binding(decode_binding(edit.pre).vppb)
         if edit.post is not None:
-            after = decode_binding(edit.post)
-            self.index.put_binding(after)
-            holders |= after.holders
-        return holders
+            self.index.put_binding(decode_binding(edit.post))
+        return set()
 
     def _derive_operation(self, edit: Edit) -> set[str]:
-        touched: set[str] = set()
         before = self.operations.pop(edit.key, None)
-        if before is not None:
-            touched |= {before.task, parent_of(before.task)}
+        after = None if edit.post is None else decode_operation(edit.post)
+        if before is not None and before.open:
             for uri in before.resources:
-                if self.held.get(uri) == before.task:
+                self.held[uri].discard(before.id)
+                if not self.held[uri]:
                     del self.held[uri]
-        if edit.post is not None:
-            after = decode_operation(edit.post)
+        if after is not None:
             self.operations[edit.key] = after
-            touched |= {after.task, parent_of(after.task)}
-            if after.open:
-                self.held.update(dict.fromkeys(after.resources, after.task))
+            for uri in after.resources if after.open else ():
+                self.held.setdefault(uri, set()).add(after.id)
+        touched = {each.task for each in (before, after) if each is not None}
+        if (before is None) != (after is None):
+            touched |= {parent_of(task) for task in touched}
         return touched
+
+    def busy(self, uri: str) -> str | None:
+        """Return the Task of the newest open operation that holds `uri`."""
+        holding = self.held.get(uri)
+        newest = max(holding, key=id_order) if holding else None
+        return None if newest is None else self.operations[newest].task
 
     def document(self, uri: str) -> dict[str, Any] | None:
         """Return the wanted document, or inventory with its overlay; None for collections too."""
@@ -181,8 +199,10 @@ class WantedState:
 
     def members_of(self, collection: str) -> list[str]:
         """Return the URIs of a collection's members, in the one order they are always served."""
-        fixed: set[str] | Mapping[str, Any] = self.base.members.get(collection, set())
-        return sorted({*fixed, *self.members.get(collection, ())}, key=member_order)
+        made = self.members.get(collection, set())
+        if collection == TASKS:
+            made = {operation.task for operation in self.operations.values()}
+        return sorted(made | self.base.members.get(collection, set()), key=member_order)
 
     def wanted_tag(self, uri: str) -> str | None:
         """Return W of the ETag: a hash of what clients wrote here and of what links here."""
@@ -198,16 +218,19 @@ class WantedState:
         inverse = {
             pointer: sorted(sources) for pointer, sources in self.links.get(uri, {}).items()
         }
-        members = sorted(self.members.get(uri, ())) if uri in self.base.collections else []
         operation = self.task_operation(uri)
         return etag.content_tag(
             own,
-            msgspec.json.encode([sorted(inverse.items()), members]),
+            msgspec.json.encode(sorted(inverse.items())),
+            b"%x" % self._member_sums.get(uri, 0),
             b"" if operation is None else operation.state.value.encode(),
         )
 
 
+def _number(uri: str) -> int:
+    return int(etag.content_tag(uri.encode()), 16)
+
+
 def member_order(uri: str) -> tuple[int, str]:
     """Return a sort key that puts "gpu2" before "gpu10": shorter ids first, then by text."""
-    name = uri.rsplit("/", 1)[-1]
-    return (len(name), name)
+    return id_order(uri.rsplit("/", 1)[-1])

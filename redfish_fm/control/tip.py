@@ -85,7 +85,7 @@ class TipView:
 
     def busy(self, uri: str) -> str | None:
         """Return the URI of the Task whose open operation holds `uri`."""
-        return self.state.held.get(uri)
+        return self.state.busy(uri)
 
     def status(self, uri: str) -> tuple[str | None, str | None]:
         """Return the last observed Status (State, Health) of the endpoint at `uri`."""

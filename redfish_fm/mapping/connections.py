@@ -15,7 +15,7 @@ from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import Grant, added_members, to_draft
 from redfish_fm.mapping.read import members, read_connection
 from redfish_fm.mapping.resources import new_document, patched, stored
-from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 _SIDES = (
@@ -82,10 +82,8 @@ def _change(
 def _refuse_mixed_sides(document: Mapping[str, Any]) -> None:
     """Endpoints and EndpointGroups of one side exclude each other (Connection.v1_4_0 Links)."""
     told = tuple(
-        Message(
-            "Base.PropertyValueConflict",
-            (f"Links/{ends}", f"Links/{groups}"),
-            (f"#/Links/{ends}", f"#/Links/{groups}"),
+        messages.property_value_conflict(
+            f"Links/{ends}", f"Links/{groups}", f"#/Links/{ends}", f"#/Links/{groups}"
         )
         for ends, groups in _SIDES
         if members(document, f"Links/{ends}") and members(document, f"Links/{groups}")

@@ -15,7 +15,7 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import entities_of, members, read_endpoint
 from redfish_fm.mapping.resources import document_edit, new_document, patched, stored
 from redfish_fm.mapping.violations import to_error
-from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 _PORT_LISTS = ("LocalPorts", "ConnectedPorts", "Ports")
@@ -71,16 +71,16 @@ def _refuse_missing(before: Mapping[str, Any], after: Mapping[str, Any], tip: Ti
         if uri not in known and not tip.exists(uri)
     ]
     roles = [
-        Message(
-            "Base.PropertyMissing",
-            (f"ConnectedEntities/{n}/EntityRole",),
-            (f"#/ConnectedEntities/{n}/EntityRole",),
-        )
+        messages.property_missing(_role_pointer(n), f"#/{_role_pointer(n)}")
         for n, entity in enumerate(entities_of(after))
         if entity.get("EntityRole") is None and entity not in entities_of(before)
     ]
     if told or roles:
         raise refusals.bad_content(*told, *roles)
+
+
+def _role_pointer(n: int) -> str:
+    return f"ConnectedEntities/{n}/EntityRole"
 
 
 def _references(document: Mapping[str, Any]) -> list[tuple[str, str]]:

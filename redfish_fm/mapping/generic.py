@@ -13,8 +13,8 @@ import msgspec
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.resources import document_edit, patched, stored
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 SECRETS = frozenset({"Password", "SNMP", "HttpHeaders"})
@@ -26,7 +26,7 @@ def patch(write: Write, tip: Tip) -> Draft:
     before = stored(tip, write.uri)
     secrets = sorted(SECRETS & set(write.body))
     if secrets:
-        told = (Message("Base.PropertyNotWritable", (each,), (f"#/{each}",)) for each in secrets)
+        told = (messages.property_not_writable(each, f"#/{each}") for each in secrets)
         raise refusals.bad_content(*told)
     after = patched(write.type_name, before, write.body)
     if dict(before) == after:

@@ -3,17 +3,18 @@
 Pure. One function per refusal, so that one situation is always told in one way.
 """
 
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message, RedfishError
 
 
 def missing(uri: str) -> RedfishError:
     """404: nothing is at the URI of the request."""
-    return RedfishError(404, (Message("Base.ResourceMissingAtURI", (uri,)),))
+    return RedfishError(404, (messages.resource_missing_at_uri(uri),))
 
 
 def missing_reference(uri: str, pointer: str) -> Message:
     """Return the message for a link in the body that leads nowhere (400)."""
-    return Message("Base.ResourceMissingAtURI", (uri,), (pointer,))
+    return messages.resource_missing_at_uri(uri, pointer)
 
 
 def busy(task: str) -> RedfishError:
@@ -21,13 +22,13 @@ def busy(task: str) -> RedfishError:
 
     ResourceInUse takes no argument, so TaskEvent.TaskStarted says which task it is.
     """
-    told = (Message("Base.ResourceInUse"), Message("TaskEvent.TaskStarted", (task,)))
+    told = (messages.resource_in_use(), Message("TaskEvent.TaskStarted", (task,)))
     return RedfishError(409, told, {"Retry-After": "1"})
 
 
 def stale() -> RedfishError:
     """412: If-Match names another state of the resource."""
-    return RedfishError(412, (Message("Base.PreconditionFailed"),))
+    return RedfishError(412, (messages.precondition_failed(),))
 
 
 def precondition_required(parameter: str) -> RedfishError:
@@ -37,20 +38,25 @@ def precondition_required(parameter: str) -> RedfishError:
 
 def already_exists(type_name: str, resource_id: str) -> RedfishError:
     """409: the Id that the client asked for is taken."""
-    args = (type_name, "Id", resource_id)
-    return RedfishError(409, (Message("Base.ResourceAlreadyExists", args, ("#/Id",)),))
+    told = messages.resource_already_exists(type_name, "Id", resource_id, "#/Id")
+    return RedfishError(409, (told,))
 
 
 def not_deletable() -> RedfishError:
     """409: the resource is kept by the service or belongs to inventory."""
-    return RedfishError(409, (Message("Base.ResourceCannotBeDeleted"),))
+    return RedfishError(409, (messages.resource_cannot_be_deleted(),))
 
 
 def action_not_supported(action: str) -> RedfishError:
     """400: no driver can do it, or the resource has no such action."""
-    return RedfishError(400, (Message("Base.ActionNotSupported", (action,)),))
+    return RedfishError(400, (messages.action_not_supported(action),))
 
 
-def bad_content(*messages: Message) -> RedfishError:
+def not_allowed() -> RedfishError:
+    """405: nothing can be created there."""
+    return RedfishError(405, (messages.operation_not_allowed(),), {"Allow": "GET, HEAD"})
+
+
+def bad_content(*told: Message) -> RedfishError:
     """400: the body can not be right, for all these reasons."""
-    return RedfishError(400, messages)
+    return RedfishError(400, told)

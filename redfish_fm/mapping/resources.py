@@ -13,8 +13,8 @@ from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Tip
 from redfish_fm.mapping.links import strip_inverse
 from redfish_fm.mapping.types import ODATA_TYPES
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.patch import merge
 
 SERVICE_MADE = frozenset({"Status", "Actions", "Id", "Name"})
@@ -60,8 +60,8 @@ def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Ti
     wished = body.get("Id")
     if wished is not None:
         if not isinstance(wished, str) or not _ID.fullmatch(wished) or set(wished) == {"."}:
-            args = (str(wished), "Id")
-            raise refusals.bad_content(Message("Base.PropertyValueFormatError", args, ("#/Id",)))
+            told = messages.property_value_format_error(str(wished), "Id", "#/Id")
+            raise refusals.bad_content(told)
         if tip.exists(f"{collection}/{wished}"):
             raise refusals.already_exists(type_name, wished)
         return wished

@@ -12,7 +12,7 @@ from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish import etag
-from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Write, WriteKind
 
 _Preparer = Callable[[Write, Tip], Draft]
@@ -85,7 +85,7 @@ def _preparer(write: Write, tip: Tip) -> _Preparer:
     name = write.type_name.removesuffix("Collection")
     if write.kind is WriteKind.CREATE:
         if fabric_of(write.uri) is None or (name, write.kind) not in PREPARERS:
-            raise RedfishError(405, (_NOT_ALLOWED,), {"Allow": "GET, HEAD"})
+            raise refusals.not_allowed()
         return PREPARERS[name, write.kind]
     in_documents = tip.is_wanted(write.uri)
     if in_documents and (name, write.kind) in PREPARERS and fabric_of(write.uri) is not None:
@@ -97,6 +97,3 @@ def _preparer(write: Write, tip: Tip) -> _Preparer:
             raise refusals.not_deletable()
         return generic.delete
     return generic.patch
-
-
-_NOT_ALLOWED = Message("Base.OperationNotAllowed")

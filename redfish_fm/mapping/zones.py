@@ -17,7 +17,7 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.resources import new_document, patched, stored
 from redfish_fm.mapping.violations import to_error
-from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 
@@ -70,8 +70,8 @@ def _endpoint_parameter(write: Write) -> str:
         return value.rstrip("/")
     for uri in uris_at(value, []):
         return uri
-    args = (write.action or "", "Endpoint")
-    raise refusals.bad_content(Message("Base.ActionParameterMissing", args, ("#/Endpoint",)))
+    told = messages.action_parameter_missing(write.action or "", "Endpoint", "#/Endpoint")
+    raise refusals.bad_content(told)
 
 
 def _links_endpoints(document: Mapping[str, Any]) -> list[Any]:

@@ -25,6 +25,15 @@ _REQUEST_LINE = re.compile(r"b(['\"])[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ ]+ HTTP/1\.[
 """A well-formed request line as aiohttp quotes it in its complaint about a method."""
 
 
+def unsent_bytes(transport: asyncio.Transport) -> int:
+    """Return how much a client has still to take."""
+    try:
+        return transport.get_write_buffer_size()
+    except AttributeError:
+        # asyncio's TLS transport forgets its other half when it is closed twice
+        return 0
+
+
 class Hub(Protocol):
     """What a connection needs of its server."""
 
@@ -113,7 +122,7 @@ class Connection(web.RequestHandler):
             self._abort_later(transport)
 
     def _abort_later(self, transport: asyncio.Transport) -> None:
-        if self._abort_timer is None and transport.get_write_buffer_size():
+        if self._abort_timer is None and unsent_bytes(transport):
             self._abort_timer = self._loop.call_later(self._hub.limits.linger_s, transport.abort)
 
     # -- reading ---------------------------------------------------------------------------

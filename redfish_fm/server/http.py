@@ -15,7 +15,7 @@ from aiohttp.http import HttpVersion10
 from redfish_fm.clocks import Clock, SystemClock
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.answers import Answer, DateHeader, render
-from redfish_fm.server.connection import Connection
+from redfish_fm.server.connection import Connection, unsent_bytes
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.targets import split_target
 
@@ -118,7 +118,7 @@ class HttpServer:
         # aiohttp waits twice that long: for the handler, then for the connection's task.
         await self._web.shutdown(grace_s / 2)
         for transport in self._open.values():
-            if transport.get_write_buffer_size():
+            if unsent_bytes(transport):
                 transport.abort()
         await self._end_writes()
 

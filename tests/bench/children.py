@@ -98,7 +98,8 @@ class Child:
                 raise ChildFailed(f"not ready after {START_TIMEOUT_S:.0f} s") from None
             if line is None:
                 self._readers[1].join(1)
-                raise ChildFailed(self._complaints[-1].strip() if self._complaints else "ended")
+                words = " ".join(line.strip() for line in self._complaints[-2:])
+                raise ChildFailed(words or "ended without a word")
             if _READY.search(line):
                 return line
 

@@ -46,12 +46,13 @@ class Bench:
         return Child(module, str(path), "--tls", str(files.cert.parent))
 
     @contextmanager
-    def scaled(self) -> Iterator[Child]:
+    def scaled(self, state: Path | None = None) -> Iterator[Child]:
         """Start the service with the big topology, or as it comes where there is none."""
         try:
-            child = self.launcher.serve("--topology", self.scale)
+            child = self.launcher.serve("--topology", self.scale, state=state)
         except ChildFailed:
-            child = self.launcher.serve()
+            # a state directory belongs to the topology it was first started with
+            child = self.launcher.serve(state=state and state.with_name("small"))
         with child:
             yield child
 
@@ -159,8 +160,9 @@ def _latencies(outcomes: list[Outcome], requests: int) -> list[Figure]:
 
 def _sync_counters(api: Api) -> tuple[float | None, float | None]:
     return (
-        api.counter(r"redfish_fm\w*commits\w*"),
-        api.counter(r"redfish_fm\w*syncs\w*"),
+        api.counter("redfish_fm_commits_total"),
+        # one store transaction is one fsync
+        api.counter("redfish_fm_store_transactions_total"),
     )
 
 
@@ -169,7 +171,7 @@ def _syncs_per_commit(
 ) -> Figure:
     row, what, target = "post zone", "fsyncs per commit", "<= 0.25"
     if None in before or None in after:
-        return missing(row, what, "no *commits* and *syncs* counters at /metrics", target)
+        return missing(row, what, "no commit and transaction counters at /metrics", target)
     commits, syncs = (
         (end or 0.0) - (start or 0.0) for start, end in zip(before, after, strict=True)
     )
@@ -181,11 +183,11 @@ def _syncs_per_commit(
 def start(bench: Bench) -> list[Figure]:
     """Start with the big topology and the state of an earlier start."""
     state = bench.folder / "state"
-    with bench.launcher.serve("--topology", bench.scale, state=state) as child:
+    with bench.scaled(state) as child:
         first = Figure("start", "CPU, first start", round(child.cpu_at_ready_s, 3), "s")
-    with bench.launcher.serve("--topology", bench.scale, state=state) as child:
+    with bench.scaled(state) as child:
         rss = child.rss_bytes()
-        resources = Api(child).counter(r"redfish_fm\w*resources")
+        resources = Api(child).counter("redfish_fm_resources")
         again = Figure(
             "start", "CPU, existing state", round(child.cpu_at_ready_s, 3), "s", "<= 3 s"
         )
@@ -195,7 +197,7 @@ def start(bench: Bench) -> list[Figure]:
     memory = Figure("start", "RSS", round(rss / 2**20, 1), "MiB")
     what, target = "RSS per resource", "<= 4 KiB"
     if not resources:
-        per = missing("start", what, "no *resources* gauge at /metrics", target)
+        per = missing("start", what, "no redfish_fm_resources at /metrics", target)
     else:
         size = (rss - empty) / resources / 1024
         per = Figure("start", what, round(size, 2), "KiB", target, f"{resources:g} resources")

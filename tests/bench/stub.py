@@ -78,7 +78,8 @@ class Stub:
         return Response(201, {**_HEADERS, "Location": uri}, body)
 
     def metrics(self) -> Response:
-        text = f"redfish_fm_store_commits_total {self._commits}\nredfish_fm_store_syncs_total 0\n"
+        text = f"redfish_fm_commits_total {self._commits}\n"
+        text += "redfish_fm_store_transactions_total 0\n"
         text += f"redfish_fm_resources {len(self._bodies)}\n"
         return Response(200, {"Content-Type": "text/plain"}, text.encode())
 

@@ -148,9 +148,7 @@ class MemoryTip:
 
     def patch(self, uri: str, body: Mapping[str, Any], if_match: str | None = None) -> Draft:
         tags = None if if_match is None else (if_match,)
-        write = Write(
-            WriteKind.PATCH, uri, self.type_name(uri), "tester", body, if_match=tags
-        )
+        write = Write(WriteKind.PATCH, uri, self.type_name(uri), "tester", body, if_match=tags)
         return self.commit(prepare(write, self))
 
     def delete(self, uri: str) -> Draft:
@@ -158,9 +156,7 @@ class MemoryTip:
         return self.commit(prepare(write, self))
 
     def act(self, uri: str, action: str, **body: Any) -> Draft:
-        write = Write(
-            WriteKind.ACTION, uri, self.type_name(uri), "tester", body, action=action
-        )
+        write = Write(WriteKind.ACTION, uri, self.type_name(uri), "tester", body, action=action)
         return self.commit(prepare(write, self))
 
     def type_name(self, uri: str) -> str:
@@ -213,13 +209,17 @@ def a_fabric(
     first_root_port: int = 1,
 ) -> Inventory:
     """One switch; each host has one upstream port with a virtual switch, each device one port."""
-    plugged = devices if devices is not None else (
-        a_device("gpu1"),
-        a_device("nvme1", DeviceKind.NVME),
-        a_device("nic1", DeviceKind.NIC),
-        a_device("fpga1", DeviceKind.FPGA, Attachment.SLD),
-        a_device("mem1", DeviceKind.MEMORY, Attachment.SLD),
-        a_device("mem2", DeviceKind.MEMORY, Attachment.MLD, lds=3),
+    plugged = (
+        devices
+        if devices is not None
+        else (
+            a_device("gpu1"),
+            a_device("nvme1", DeviceKind.NVME),
+            a_device("nic1", DeviceKind.NIC),
+            a_device("fpga1", DeviceKind.FPGA, Attachment.SLD),
+            a_device("mem1", DeviceKind.MEMORY, Attachment.SLD),
+            a_device("mem2", DeviceKind.MEMORY, Attachment.MLD, lds=3),
+        )
     )
     switch = f"{fabric}-sw"
     names = [f"h{number}" for number in range(1, hosts + 1)]
@@ -266,7 +266,7 @@ def mockup(shared: Path, name: str) -> dict[str, dict[str, Any]]:
     with tarfile.open(shared / "data" / "mockups-dmtf-2025.4.tar.gz") as pack:
         for member in pack.getmembers():
             _, found, path = member.name.partition(f"/{name}/")
-            if found and path.endswith("index.json") or (found and path == "index.json"):
+            if (found and path.endswith("index.json")) or (found and path == "index.json"):
                 stream = pack.extractfile(member)
                 assert stream is not None
                 uri = f"/redfish/v1/{path}".removesuffix("/index.json")

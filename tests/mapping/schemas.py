@@ -2,7 +2,7 @@
 
 import json
 import tarfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class SchemaPack:
         ]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _validator(pack: SchemaPack, name: str, type_name: str) -> Draft202012Validator:
     uri = pack.files[name].get("$id", f"http://redfish.dmtf.org/schemas/v1/{name}")
     schema = {"$ref": f"{uri}#/definitions/{type_name}"}

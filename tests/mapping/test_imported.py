@@ -65,9 +65,7 @@ def test_logical_devices_of_a_type3_device_bind_by_connection(cxl: Imported) -> 
 
 
 def test_its_zones_and_connections_are_bound_from_the_start(cxl: Imported) -> None:
-    bound = {
-        (binding.unit.split("/")[4], binding.target.ld): binding for binding in cxl.bindings
-    }
+    bound = {(binding.unit.split("/")[4], binding.target.ld): binding for binding in cxl.bindings}
     assert set(bound) == {
         ("PooledCXLType1", None),
         ("PooledCXLType2", None),

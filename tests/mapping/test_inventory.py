@@ -110,7 +110,9 @@ def test_a_host_may_be_called_like_a_device_only_if_uris_differ() -> None:
 
 def test_units_say_who_binds_them() -> None:
     facts = render_inventory(a_fabric()).facts
-    units = {unit.id.rsplit("/", 3)[-3] + "/" + unit.id.rsplit("/", 1)[-1]: unit for unit in facts.units}
+    units = {
+        unit.id.rsplit("/", 3)[-3] + "/" + unit.id.rsplit("/", 1)[-1]: unit for unit in facts.units
+    }
     assert units["gpu1/gpu1"].binder is Binder.ZONE
     assert units["mem1/mem1"].target == BindTarget("pod-sw", "36")
     assert units["mem2/mem2"].binder is Binder.NOTHING
@@ -146,7 +148,10 @@ def test_initiators_belong_to_the_system_and_know_both_ends_of_the_cable() -> No
     endpoint = read_endpoint(uri, rendered.documents[uri], rendered.facts)
     assert (endpoint.role, endpoint.host) == (Role.INITIATOR, "/redfish/v1/Systems/h2")
     assert endpoint.ports == {f"{POD}/Switches/pod-sw/Ports/1"}
-    for port in (f"{POD}/Switches/pod-sw/Ports/1", "/redfish/v1/Systems/h2/Processors/CPU1/Ports/1"):
+    for port in (
+        f"{POD}/Switches/pod-sw/Ports/1",
+        "/redfish/v1/Systems/h2/Processors/CPU1/Ports/1",
+    ):
         assert rendered.documents[port]["Links"]["AssociatedEndpoints"] == [{"@odata.id": uri}]
 
 

@@ -24,7 +24,7 @@ from redfish_fm.server.tls import (
 )
 
 from .conftest import Serve
-from .wire import get, post
+from .wire import get, post, until
 
 NOW_S = time.time()
 DAY_S = 86_400.0
@@ -172,6 +172,29 @@ async def test_client_that_trusts_the_authority_is_served(serve: Serve, made: Tl
     assert (await client.ask(get())).status == 200
     assert served.seen[0].tls
     assert served.listener.url == f"https://127.0.0.1:{served.listener.port}"
+
+
+async def test_client_that_closes_over_tls_is_forgotten(serve: Serve, made: TlsFiles) -> None:
+    served = await serve(context=server_context(made))
+    for request in (get(), get("/x", "Connection: close"), b"GET /x HT", b""):
+        client = await served.connect(trusting(made))
+        await client.send(request)
+        if request.endswith(b"\r\n\r\n"):
+            await client.reply()
+        await client.close()
+    await until(lambda: served.server.connections == 0)
+
+
+async def test_stop_closes_tls_connections(serve: Serve, made: TlsFiles) -> None:
+    served = await serve(context=server_context(made))
+    idle, half = [await served.connect(trusting(made)) for _ in range(2)]
+    await idle.ask(get())
+    await half.send(b"GET /x HT")
+    await asyncio.sleep(0.005)
+    await served.listener.close()
+    await served.server.stop(0.05)
+    assert await idle.ended()
+    assert await half.ended()
 
 
 async def test_client_that_does_not_trust_it_refuses(serve: Serve, made: TlsFiles) -> None:

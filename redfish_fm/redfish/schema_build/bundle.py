@@ -24,6 +24,7 @@ _UNVERSIONED = re.compile(r"([A-Za-z][\w-]*)\.json")
 _REGISTRY = re.compile(r"([A-Za-z]\w*)\.(\d+\.\d+\.\d+)\.json")
 _PRIVILEGES = re.compile(r"Redfish_(\d+\.\d+\.\d+)_PrivilegeRegistry\.json")
 _NONE: Version = (0, 0, 0)
+_URI = b'"/redfish/v1/'
 _LISTED = re.compile(r"\.(v\d+_\d+_\d+)\.json#")
 
 
@@ -56,11 +57,21 @@ class _Candidates:
         elif found := _VERSIONED.fullmatch(file_name):
             _keep_newest(self.versioned, found[1], parse_version(found[2]), content)
         elif found := _UNVERSIONED.fullmatch(file_name):
-            _keep_newest(self.unversioned, found[1], _newest_listed(content), content)
+            self._take_unversioned(found[1], content)
         elif found := _REGISTRY.fullmatch(file_name):
             _keep_newest(self.registries, found[1], parse_version(found[2]), content)
         elif found := _PRIVILEGES.fullmatch(file_name):
             _keep_newest(self.privileges, "", parse_version(found[1]), content)
+
+    def _take_unversioned(self, name: str, content: bytes) -> None:
+        # Two bundles may hold a schema of one name. The one that lists the newer version is the
+        # newer; collections list none, and there it is the one that knows more URIs.
+        listed = _newest_listed(content)
+        if name in self.unversioned:
+            kept_version, kept = self.unversioned[name]
+            if (listed, content.count(_URI)) <= (kept_version, kept.count(_URI)):
+                return
+        self.unversioned[name] = (listed, content)
 
 
 def read_bundle(sources: Iterable[Path]) -> Bundle:
@@ -110,8 +121,6 @@ def _keep_newest(
 
 
 def _newest_listed(content: bytes) -> Version:
-    # An unversioned schema lists the versions there are; of two bundles the one that knows more
-    # is the newer. Collections list none: there the first bundle given wins.
     listed = _LISTED.findall(content.decode("utf-8", "replace"))
     return max(map(parse_version, listed), default=_NONE)
 

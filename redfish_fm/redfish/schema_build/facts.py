@@ -25,7 +25,8 @@ def facts(schema: Mapping[str, Any], references: References) -> JsonObject:
         elif keyword in ("properties", "patternProperties"):
             result |= _members(keyword, value, references)
         elif keyword == "anyOf":
-            result["anyOf"] = [facts(each, references) for each in value]
+            # No alternatives at all is how an abstract type without heirs is published: unknown.
+            result |= {"anyOf": [facts(each, references) for each in value]} if value else {}
         elif keyword in ("items", "additionalProperties"):
             result[keyword] = value if isinstance(value, bool) else facts(value, references)
         elif keyword not in PROSE and keyword not in HANDLED:

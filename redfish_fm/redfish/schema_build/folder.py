@@ -23,6 +23,8 @@ _FOLDERS = ("types", "registries")
 # "odata" and "redfish-payload-annotations" are also published under the names refs use, "…-v4"
 # and "…-v1"; the versioned names would only double them.
 _DOUBLED = frozenset({"odata", "redfish-payload-annotations"})
+# Not OData types, hence not in the CSDL.
+_WITHOUT_CSDL = frozenset({"odata-v4", "redfish-error", "redfish-payload-annotations-v1"})
 
 
 def build(sources: Iterable[Path]) -> dict[str, str]:
@@ -71,6 +73,9 @@ def _generated(folder: Path) -> set[str]:
 def _type_files(bundle: Bundle) -> dict[str, JsonObject]:
     linkable = find_linkable(bundle.unversioned)
     names = (bundle.unversioned.keys() | bundle.versioned.keys()) - _DOUBLED
+    missing = sorted(names - bundle.csdl.keys() - _WITHOUT_CSDL)
+    if missing:
+        raise SchemaBuildError(f"no CSDL in the bundles for {', '.join(missing)}")
     files = {
         name: type_file(
             Published(

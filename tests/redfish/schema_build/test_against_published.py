@@ -2,6 +2,7 @@
 
 import copy
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,12 +29,15 @@ class Both:
             for file, content in types.items()
             for name, row in content.get("x-resources", {}).items()
         }
-        self._made: dict[str, tuple[Any, Any]] = {}
+        self._made: dict[tuple[str, str], tuple[Any, Any]] = {}
 
     def verdicts(self, document: Any, odata_type: str) -> tuple[set, set]:
         """Return what is wrong with `document`: by the published schemas, and by ours."""
-        if odata_type not in self._made:
-            file, name = self.resources[odata_type]
+        return self.definition_verdicts(*self.resources[odata_type], document)
+
+    def definition_verdicts(self, file: str, name: str, value: Any) -> tuple[set, set]:
+        """Return the same for one definition of one schema."""
+        if (file, name) not in self._made:
             # A published collection schema also accepts a bare link in place of the collection.
             suffix = "" if file in self._judge.newest else "-link"
             ours = Draft202012Validator(
@@ -41,9 +45,16 @@ class Both:
                 registry=self._registry,
                 format_checker=FormatChecker(),
             )
-            self._made[odata_type] = (self._judge.validator(file, name), ours)
-        theirs, ours = self._made[odata_type]
-        return findings(theirs.iter_errors(document)), findings(ours.iter_errors(document))
+            self._made[file, name] = (self._judge.validator(file, name), ours)
+        theirs, ours = self._made[file, name]
+        return findings(theirs.iter_errors(value)), findings(ours.iter_errors(value))
+
+    def definitions(self, published: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+        """Yield (file, name, definition) of the newest version of every versioned schema."""
+        for file, place in sorted(self._judge.newest.items()):
+            if "redfish-schema" not in place and file not in ("odata",):
+                for name, definition in published[place].get("definitions", {}).items():
+                    yield file, name, definition
 
 
 @pytest.fixture(scope="module")
@@ -84,19 +95,34 @@ def test_wrong_documents_are_found_wrong_for_the_same_reasons(
     original = data.draw(st.sampled_from(documents))
     document = copy.deepcopy(original)
     for _ in range(data.draw(st.integers(1, 3))):
-        spoil(document, random.Random(data.draw(st.integers(0, 2**32))))
+        spoil(document, a_chance(data.draw(st.integers(0, 2**32))))
     theirs, ours = both.verdicts(document, original["@odata.type"])
     assert ours == theirs
 
 
 def test_spoiled_documents_are_mostly_wrong(both: Both, documents: list[Any], seed_base) -> None:
-    chance = random.Random(seed_base)
+    chance = a_chance(seed_base)
     wrong = 0
     for original in documents[:100]:
         document = copy.deepcopy(original)
         spoil(document, chance)
         wrong += bool(both.verdicts(document, original["@odata.type"])[1])
     assert wrong > 30
+
+
+def test_every_definition_refuses_what_the_published_one_refuses(
+    both: Both, published: dict[str, Any], seed_base: int
+) -> None:
+    chance = a_chance(seed_base)
+    for file, name, definition in both.definitions(published):
+        members = definition.get("properties", {})
+        value = {each: copy.deepcopy(chance.choice(WRONG)) for each in members}
+        theirs, ours = both.definition_verdicts(file, name, value or chance.choice(WRONG))
+        assert ours == theirs, f"{file} {name}"
+
+
+def a_chance(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - repeatable, not secret
 
 
 def spoil(document: dict[str, Any], chance: random.Random) -> None:

@@ -1,0 +1,387 @@
+"""The invariants, checked whenever something happens: an action, a commit, a look, an answer.
+
+Keeps its own fold of everything the store acknowledged (`mirror`) and every change in order
+(`log`), the line on which each answer is placed. Nothing raises where it is noticed, because that
+would be inside the service: the first failure is kept and ends the run.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from redfish_fm.control.base import Base
+from redfish_fm.control.state import WantedState
+from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_zone
+from redfish_fm.fabric.model import BindTarget, Observation, VppbId
+from redfish_fm.fabric.zoning import existing_violations
+from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
+from redfish_fm.redfish.changes import Change, Edit, FeedOp, Space
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.store.base import StoredState
+from redfish_fm.store.memory import DurableState
+from tests.sim.plant import Plant, collide
+from tests.sim.process import Process
+from tests.sim.weather import Weather
+
+Place = tuple[VppbId, BindTarget]
+
+
+@dataclass
+class Asked:
+    """One write of a client. `adds` are the members it wants in the resource at `uri`."""
+
+    request: Request
+    actor: str
+    verb: str
+    uri: str
+    adds: frozenset[str] = frozenset()
+    since_seq: int = 0
+    since_s: float = 0.0
+
+
+@dataclass
+class Promise:
+    """A 202: what was asked, the change that was made, and the Task that will tell."""
+
+    asked: Asked
+    change: Change
+    task: str
+
+
+@dataclass
+class Checker:
+    """Everything that must hold. `process` is the service that runs now, None while it is down."""
+
+    weather: Weather
+    base: Base
+    plants: Sequence[Plant]
+    durable: DurableState
+    counts: Counter[str] = field(default_factory=Counter)
+    log: list[Change] = field(default_factory=list)
+    trace: list[str] = field(default_factory=list)
+    promises: list[Promise] = field(default_factory=list)
+    process: Process | None = None
+    failure: str | None = None
+
+    def __post_init__(self) -> None:
+        self.failed = asyncio.Event()
+        self.mirror = WantedState(self.base)
+        self._stopped: set[str] = set()
+        for plant in self.plants:
+            plant.watchers.append(self.acted)
+
+    def fail(self, text: str) -> None:
+        """Keep the first failure."""
+        if self.failure is None:
+            self.failure = f"at {self._now_s():.3f} s: {text}"
+            self.note(f"FAILED {text}")
+            self.failed.set()
+
+    def note(self, text: str) -> None:
+        """Add a line to the trace of the run."""
+        self.trace.append(f"{self._now_s():9.4f} {text}")
+
+    def expect(self, holds: bool, text: str) -> None:
+        if not holds:
+            self.fail(text)
+
+    # -- hardware -----------------------------------------------------------------------------
+
+    def acted(self, plant: Plant, vppb: VppbId, cause: str) -> None:
+        """A binding changed."""
+        target = plant.switches[vppb.switch].bindings.get(vppb)
+        self.counts[f"hardware {cause}"] += 1
+        self.note(f"hardware {cause}: {vppb} -> {target}")
+        for double in plant.doubles():
+            if double.ours:
+                self.fail(f"two hosts reach one unit: {double}")
+            self.counts["excused double reach"] += 1
+        self._nothing_unexplained()
+
+    def _nothing_unexplained(self) -> None:
+        known = self.wanted() | self.releasing()
+        for plant in self.plants:
+            for switch in plant.switches.values():
+                for place in switch.bindings.items():
+                    if place not in known and plant.is_ours(place[0]):
+                        self.fail(f"bound, but neither wanted nor being released: {place}")
+
+    def wanted(self) -> set[Place]:
+        """Return what durable state wants bound."""
+        return {(each.vppb, each.target) for each in self.mirror.index.bindings.values()}
+
+    def open_operations(self) -> list[Operation]:
+        return [each for each in self.mirror.operations.values() if each.open]
+
+    def releasing(self) -> set[Place]:
+        """Return what durable state says is being released."""
+        return {(b.vppb, b.target) for each in self.open_operations() for b in each.released}
+
+    def is_bound(self, fabric: str, place: Place) -> bool:
+        """Return the truth about one binding."""
+        plant = next(plant for plant in self.plants if plant.fabric == fabric)
+        return plant.bound().get(place[0]) == place[1]
+
+    def seen(self, look: Observation) -> None:
+        """The service is about to learn something; a visible violation must be shown at once."""
+        plant = next(plant for plant in self.plants if plant.fabric == look.fabric)
+        held = [(vppb, target) for vppb, target in sorted(look.bindings.items()) if target]
+        shared = [
+            (target, other)
+            for number, (vppb, target) in enumerate(held)
+            for second, other in held[number + 1 :]
+            if plant.host(vppb) != plant.host(second) and collide(target, other)
+        ]
+        if shared and self.process is not None:
+            told = {target for pair in shared for target in pair}
+            asyncio.get_running_loop().call_soon(self._shown, self.process, look.fabric, told)
+
+    def _shown(self, process: Process, fabric: str, targets: set[BindTarget]) -> None:
+        if not process.alive:
+            return
+        kernel = process.kernel
+        reported = {violation.subject for violation in kernel.loops[fabric].violations}
+        for target in targets:
+            units = kernel.published.state.index.units_of_target(target)
+            self.expect(bool(units & reported), f"double reach of {target} is not reported")
+            for unit in units & reported:
+                found = kernel.published.get(unit)
+                health = found and json.loads(found.body).get("Status", {}).get("Health")
+                self.expect(health == "Critical", f"{unit} is reached by two hosts, but {health}")
+        self.counts["violations shown"] += 1
+
+    # -- store --------------------------------------------------------------------------------
+
+    def stored(self, batch: Sequence[Change]) -> None:
+        """A batch has become durable."""
+        for change in batch:
+            self.mirror.apply_all(change.edits)
+            self.mirror.seq = change.seq
+            self.log.append(change)
+            self.counts["changes"] += 1
+            self.note(f"durable {change.seq} by {change.actor}: "
+                      f"{', '.join(sorted(describe(edit) for edit in change.edits))}")  # fmt: skip
+            for edit in change.edits:
+                if edit.space is Space.OPERATION and edit.pre is not None:
+                    self._operation_moved(edit)
+        self._consistent()
+        self._nothing_unexplained()
+
+    def _operation_moved(self, edit: Edit) -> None:
+        before = decode_operation(edit.pre or b"")
+        after = None if edit.post is None else decode_operation(edit.post)
+        if before.open and after is not None and after.state is OperationState.STOPPING:
+            self._taken_back(before)
+        elif before.open and (after is None or not after.open):
+            self._ended(before)
+
+    def _taken_back(self, before: Operation) -> None:
+        self._stopped.add(before.id)
+        self.counts["taken back"] += 1
+        wanted = self.wanted()
+        for binding in before.granted:
+            gone = (binding.vppb, binding.target) not in wanted
+            self.expect(gone, f"operation {before.id} was taken back, {binding} is still wanted")
+        raw = self.mirror.spaces[Space.DOCUMENT].get(before.uri)
+        left = members(raw) & set(before.added) if raw is not None else set()
+        self.expect(not left, f"operation {before.id} was taken back, {left} are still members")
+
+    def _ended(self, before: Operation) -> None:
+        well = before.ended_state is OperationState.COMPLETED
+        self.counts["operations completed" if well else "operations failed"] += 1
+        if not self.weather.steady:
+            return
+        wanted = self.wanted()
+        for binding in before.granted:
+            place = (binding.vppb, binding.target)
+            bound = place not in wanted or self.is_bound(before.fabric, place)
+            self.expect(bound, f"operation {before.id} ends, but {place} is not bound")
+        for binding in before.released:
+            place = (binding.vppb, binding.target)
+            free = place in wanted or not self.is_bound(before.fabric, place)
+            self.expect(free, f"operation {before.id} ends, but {place} is still bound")
+
+    def _consistent(self) -> None:
+        """Never half: bindings are exactly what the documents mean, and break no rule."""
+        index = self.mirror.index
+        holders = [*((z, wanted_by_zone(index, index.zones[z])) for z in index.zones),
+                   *((c, wanted_by_connection(index, index.connections[c]))
+                     for c in index.connections)]  # fmt: skip
+        count = 0
+        for holder, claims in holders:
+            held = {(b.unit, b.host) for b in index.bindings_of_holder(holder)}
+            count += len(index.bindings_of_holder(holder))
+            self.expect(held == claims, f"{holder} means {set(claims)} but {held} are recorded")
+        total = sum(len(binding.holders) for binding in index.bindings.values())
+        self.expect(total == count, "a binding is recorded for a holder that is gone")
+        broken = existing_violations(index)
+        self.expect(not broken, f"durable state breaks the rules: {broken[:2]}")
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def judge(self, asked: Asked, response: Response) -> Change | None:
+        """An answer leaves at this moment: is it true? Returns the change that it made."""
+        change = self.change_of(asked)
+        self.note(f"{asked.actor} {asked.verb} {asked.uri}: {response.status} "
+                  f"{message_keys(response)} change {change and change.seq}")  # fmt: skip
+        self.counts[f"{asked.verb} {response.status}"] += 1
+        self._published_is_durable()
+        if response.status >= 400:
+            self._refused(asked, response, change)
+        elif response.status == 202:
+            self._accepted(asked, response, change)
+        else:
+            self._succeeded(asked, response, change)
+        return change
+
+    def change_of(self, asked: Asked) -> Change | None:
+        """Return the durable change that this client's request made."""
+        for change in reversed(self.log):
+            if change.seq <= asked.since_seq:
+                return None
+            if change.actor == asked.actor:
+                return change
+        return None
+
+    def _published_is_durable(self) -> None:
+        if self.process is not None:
+            published, durable = self.process.kernel.published.seq, self.durable.seq
+            self.expect(published <= durable, f"{published} is published, {durable} durable")
+
+    def _refused(self, asked: Asked, response: Response, change: Change | None) -> None:
+        usual = (400, 404, 409, 412, 503, 507)
+        self.expect(response.status in usual, f"{asked.verb} {asked.uri}: {response.status}")
+        if change is not None:
+            undone = change.operation is not None and change.operation in self._stopped
+            self.expect(
+                response.status == 409 and undone,
+                f"{asked.actor} was answered {response.status}, change {change.seq} remains",
+            )
+
+    def _accepted(self, asked: Asked, response: Response, change: Change | None) -> None:
+        if change is None or change.operation is None:
+            self.fail(f"{asked.actor} was promised a Task, but nothing is durable")
+            return
+        task = str(json.loads(response.body or b"{}").get("@odata.id", "(none)"))
+        self.expect(task.endswith(f"/{change.operation}"), f"202 with task {task}")
+        self.promises.append(Promise(asked, change, task))
+
+    def _succeeded(self, asked: Asked, response: Response, change: Change | None) -> None:
+        if change is None:
+            no_operation = asked.verb not in ("POST", "DELETE")
+            self.expect(no_operation, f"{asked.actor} was told {response.status} for nothing")
+            self.counts["no-operation"] += 1
+            return
+        uri = response.headers.get("Location", asked.uri)
+        self.expect(change.operation not in self._stopped, f"success, but {uri} was taken back")
+        edit = next((edit for edit in change.edits if edit.key == uri), None)
+        if asked.verb == "DELETE":
+            self.expect(edit is None or edit.post is None, f"{uri} was not deleted")
+        elif edit is None or edit.post is None:
+            self.fail(f"{asked.actor} was told {response.status}, but {uri} was not stored")
+        else:
+            missing = asked.adds - members(edit.post)
+            self.expect(not missing, f"{uri} was stored without {missing}")
+        if self.weather.steady:
+            self._holder_is_bound(uri)
+
+    def _holder_is_bound(self, uri: str) -> None:
+        opening = {(b.vppb, b.target) for o in self.open_operations() for b in o.granted}
+        for binding in self.mirror.index.bindings_of_holder(uri):
+            place = (binding.vppb, binding.target)
+            if place not in opening:
+                bound = self.is_bound(binding.fabric, place)
+                self.expect(bound, f"{uri} was answered as done, but {place} is not bound")
+
+    def task_read(self, promise: Promise, response: Response) -> None:
+        """What a Task says must be what happened."""
+        operation = self.mirror.operations.get(promise.change.operation or "")
+        if response.status == 404:
+            self.expect(operation is None, f"{promise.task} is gone, its operation is not")
+            return
+        told = json.loads(response.body)["TaskState"]
+        undone = promise.change.operation in self._stopped
+        self.expect(undone or told in ("Running", "Completed"), f"{promise.task} says {told}")
+        self.expect(not undone or told != "Completed", f"{promise.task} says {told}, taken back")
+
+    # -- states -------------------------------------------------------------------------------
+
+    def quiet_states_agree(self) -> None:
+        """Where nothing is in flight: tip, published, and one rebuilt from the disk are equal."""
+        if self.process is None:
+            return
+        kernel = self.process.kernel
+        stored = StoredState(self.durable.seq, self.durable.spaces)
+        self.expect(self._same_spaces(), "the store does not hold what it acknowledged")
+        if not kernel.published.seq == kernel.writer.tip.seq == stored.seq:
+            return
+        rebuilt = WantedState(self.base)
+        rebuilt.load(stored)
+        fresh = rebuilt.comparable()
+        for name, state in (("tip", kernel.writer.tip), ("published", kernel.published.state),
+                            ("mirror", self.mirror)):  # fmt: skip
+            mine = state.comparable()
+            unequal = [part for part in fresh if mine[part] != fresh[part]]
+            self.expect(not unequal, f"{name} differs from a rebuilt state in {unequal}")
+        self.counts["rebuilt"] += 1
+
+    def _same_spaces(self) -> bool:
+        return all(
+            dict(self.mirror.spaces[space]) == dict(self.durable.spaces.get(space, {}))
+            for space in Space
+            if space is not Space.META
+        )
+
+    def feed_is_whole(self) -> None:
+        """The feed has every change once, and folding it gives the documents."""
+        sequence = [record.seq for _, record in self.durable.feed]
+        self.expect(sequence == [change.seq for change in self.log], "the feed has gaps")
+        folded: dict[str, bytes] = {}
+        for _, record in self.durable.feed:
+            for entry in record.entries:
+                if entry.op is FeedOp.DELETED:
+                    folded.pop(entry.uri, None)
+                elif entry.op is FeedOp.CREATED or entry.uri in folded:
+                    folded[entry.uri] = entry.post or b""
+        documents = dict(self.durable.spaces.get(Space.DOCUMENT, {}))
+        self.expect(
+            {uri: folded.get(uri) for uri in documents} == documents, "the feed gives other documents"
+        )
+
+    @staticmethod
+    def _now_s() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def members(raw: bytes) -> set[str]:
+    """Return everything that a Zone or Connection names."""
+    return set(_links(msgspec.json.decode(raw)))
+
+
+def _links(value: Any) -> Iterator[str]:
+    document = value.get("Links") or {}
+    for name in ("Endpoints", "InitiatorEndpoints", "TargetEndpoints"):
+        yield from (each["@odata.id"] for each in document.get(name) or ())
+    for row in value.get("MemoryChunkInfo") or ():
+        yield row["MemoryChunk"]["@odata.id"]
+
+
+def message_keys(response: Response) -> str:
+    """Return the message keys of a refusal, for the trace."""
+    if response.status < 400:
+        return ""
+    entries = json.loads(response.body)["error"]["@Message.ExtendedInfo"]
+    return " ".join(entry["MessageId"].rsplit(".", 1)[-1] for entry in entries)
+
+
+def describe(edit: Edit) -> str:
+    """Return one edit in a word or two."""
+    sign = "+" if edit.pre is None else "-" if edit.post is None else "~"
+    state = f" {decode_operation(edit.post).state.value}" if (
+        edit.space is Space.OPERATION and edit.post) else ""  # fmt: skip
+    return f"{sign}{edit.space.value} {edit.key}{state}"

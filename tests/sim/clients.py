@@ -1,0 +1,273 @@
+"""Clients that want things at random: they know the documents, and guess what is free.
+
+Each has a random stream of its own, so that what one draws does not depend on what another does.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from redfish_fm.fabric.values import Endpoint, Role
+from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.requests import Request, Response
+from tests.sim.checker import Asked, Checker
+from tests.sim.process import USERS, Process
+
+ANSWER_S = 90.0
+"""No request may take longer: a budget, a slow store and its reloads, in virtual time."""
+
+
+class Population:
+    """All clients of one run, and what they share."""
+
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self.steps = 0
+        self._users = 0
+        index = checker.base.new_index()
+        self.fabrics = sorted(index.fabrics)
+        self.endpoints = [index.endpoints[uri] for uri in sorted(index.endpoints)]
+        self.chunks = [index.chunks[uri] for uri in sorted(index.chunks)]
+
+    def new_user(self) -> str:
+        """Return a user name that nobody has used yet, while there are any."""
+        self._users += 1
+        return f"u{self._users % USERS}"
+
+    def of(self, fabric: str, role: Role) -> list[Endpoint]:
+        return [each for each in self.endpoints if each.fabric == fabric and each.role is role]
+
+    @property
+    def over(self) -> bool:
+        checker = self.checker
+        return self.steps >= checker.weather.steps or checker.failed.is_set()
+
+
+@dataclass
+class Client:
+    """One client, busy until the run has made its steps."""
+
+    population: Population
+    rng: random.Random
+
+    def __post_init__(self) -> None:
+        self.user = self.population.new_user()
+        self.checker = self.population.checker
+
+    async def live(self) -> None:
+        """Ask for one thing after another."""
+        while not self.population.over:
+            await asyncio.sleep(self.rng.expovariate(1.0) * self.checker.weather.pause_s)
+            process = self.checker.process
+            if process is None:
+                await asyncio.sleep(0.05)
+                continue
+            self.population.steps += 1
+            await self.act(process)
+            if self.population.steps % 7 == 0:
+                self.checker.quiet_states_agree()
+
+    async def act(self, process: Process) -> None:
+        """Do one thing."""
+        actions = (
+            (5, self.post_zone), (3, self.patch_zone), (4, self.add), (3, self.remove),
+            (3, self.delete_zone), (4, self.post_connection), (2, self.delete_connection),
+            (1, self.delete_task), (1, self.read_task), (1, self.race), (1, self.describe),
+        )  # fmt: skip
+        (chosen,) = self.rng.choices([each for _, each in actions], [n for n, _ in actions])
+        await chosen(process)
+
+    # -- zones --------------------------------------------------------------------------------
+
+    async def post_zone(self, process: Process) -> None:
+        fabric = self.rng.choice(self.population.fabrics)
+        ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.choice((0, 1, 1, 2)))]
+        body: dict[str, Any] = {"Links": {"Endpoints": refs(ends)}}
+        if self.rng.random() < 0.2:
+            body["Id"] = f"mine{self.rng.randrange(4)}"
+        uri = f"/redfish/v1/Fabrics/{fabric}/Zones"
+        await self.write(process, "POST", uri, body, ends)
+
+    async def patch_zone(self, process: Process) -> None:
+        zone = self._zone()
+        if zone is None:
+            return
+        fabric = zone.split("/")[4]
+        present = list(self.checker.mirror.index.zones[zone].endpoints)
+        ends = [each for each in present if self.rng.random() < 0.7]
+        ends += [each for each in self._targets(fabric, 1) if each not in ends]
+        if self.rng.random() < 0.3:
+            ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.randrange(3))]
+        tag = self._tag(process, zone) if self.rng.random() < 0.5 else None
+        await self.write(process, "PATCH", zone, {"Links": {"Endpoints": refs(ends)}}, ends, tag)
+
+    async def describe(self, process: Process) -> None:
+        zone = self._zone()
+        if zone is not None:
+            body = {"Description": f"text {self.rng.randrange(1_000_000)}"}
+            await self.write(process, "PATCH", zone, body, (), self._tag(process, zone))
+
+    async def add(self, process: Process) -> None:
+        zone = self._zone()
+        if zone is not None:
+            (end,) = self._targets(zone.split("/")[4], 1)
+            await self._act_on(process, zone, "AddEndpoint", end, (end,))
+
+    async def remove(self, process: Process) -> None:
+        zone = self._zone()
+        present = self.checker.mirror.index.zones[zone].endpoints if zone else ()
+        if zone is not None and present:
+            await self._act_on(process, zone, "RemoveEndpoint", self.rng.choice(present), ())
+
+    async def _act_on(
+        self, process: Process, zone: str, action: str, end: str, adds: Iterable[str]
+    ) -> None:
+        path = f"{zone}/Actions/Zone.{action}"
+        await self.write(process, "POST", path, {"Endpoint": refs([end])[0]}, adds)
+
+    async def delete_zone(self, process: Process) -> None:
+        zone = self._zone()
+        if zone is not None:
+            await self.write(process, "DELETE", zone)
+
+    async def race(self, process: Process) -> None:
+        """Several clients change one zone with one ETag: at most one may succeed."""
+        zone = self._zone()
+        tag = None if zone is None else self._tag(process, zone)
+        if zone is None or tag is None:
+            return
+        rivals = [Client(self.population, random.Random(self.rng.random())) for _ in range(3)]
+        made = await asyncio.gather(*(
+            rival.write(process, "PATCH", zone, {"Description": rival.user}, (), tag)
+            for rival in rivals
+        ))  # fmt: skip
+        changes = [change for change in made if change is not None]
+        self.checker.counts["races"] += 1
+        self.checker.expect(len(changes) <= 1, f"{len(changes)} writes won with one ETag on {zone}")
+
+    # -- connections and tasks ----------------------------------------------------------------
+
+    async def post_connection(self, process: Process) -> None:
+        if not self.population.chunks:
+            return
+        index = self.checker.mirror.index
+        chunk = self.rng.choice(self.population.chunks)
+        targets = sorted(index.endpoints_of_unit(chunk.unit))
+        if not targets:
+            return
+        target = self.rng.choice(targets)
+        zones = sorted(index.zones_of(target))
+        ends = index.zones[self.rng.choice(zones)].endpoints if zones else ()
+        initiators = [each for each in ends if index.endpoints[each].host is not None]
+        if not initiators or self.rng.random() < 0.15:
+            initiators = self._initiators(index.endpoints[target].fabric)
+        initiator = self.rng.choice(initiators)
+        body = {
+            "Links": {"InitiatorEndpoints": refs([initiator]), "TargetEndpoints": refs([target])},
+            "MemoryChunkInfo": [
+                {"MemoryChunk": refs([chunk.id])[0], "AccessCapabilities": ["Read", "Write"]}
+            ],
+        }
+        uri = f"/redfish/v1/Fabrics/{index.endpoints[target].fabric}/Connections"
+        await self.write(process, "POST", uri, body, (initiator, target, chunk.id))
+
+    async def delete_connection(self, process: Process) -> None:
+        connections = sorted(self.checker.mirror.index.connections)
+        if connections:
+            await self.write(process, "DELETE", self.rng.choice(connections))
+
+    async def delete_task(self, process: Process) -> None:
+        tasks = sorted(each.task for each in self.checker.mirror.operations.values())
+        if tasks:
+            await self.write(process, "DELETE", self.rng.choice(tasks))
+
+    async def read_task(self, process: Process) -> None:
+        for promise in self.checker.promises[-3:]:
+            if process.alive:
+                request = Request("GET", promise.task, headers={"x-auth-token": self.user})
+                task = process.spawn(process.service.handle(request))
+                await asyncio.wait([task], timeout=ANSWER_S)
+                if process.alive and task.done() and not task.cancelled():
+                    self.checker.task_read(promise, task.result())
+
+    # -- asking -------------------------------------------------------------------------------
+
+    async def write(
+        self,
+        process: Process,
+        method: str,
+        path: str,
+        body: Any = None,
+        adds: Iterable[str] = (),
+        tag: str | None = None,
+    ) -> Change | None:
+        """Send one write; return the change it made, if it is known to have made one."""
+        headers = {"x-auth-token": self.user}
+        if body is not None:
+            headers["content-type"] = "application/json"
+        if tag is not None:
+            headers["if-match"] = tag
+        raw = b"" if body is None else json.dumps(body).encode()
+        asked = Asked(
+            Request(method, path, (), headers, raw),
+            self.user,
+            "ACTION" if "/Actions/" in path else method,
+            path.split("/Actions/")[0],
+            frozenset(adds),
+            self.checker.durable.seq,
+        )
+        return await self._answer(process, asked)
+
+    async def _answer(self, process: Process, asked: Asked) -> Change | None:
+        self.checker.counts["requests"] += 1
+        self.checker.note(f"{asked.actor} asks {asked.verb} {asked.uri} {sorted(asked.adds)}")
+
+        async def ask() -> tuple[Response, Change | None]:
+            response = await process.service.handle(asked.request)
+            return response, self.checker.judge(asked, response)
+
+        task = process.spawn(ask())
+        hang_up = self.rng.random() < self.checker.weather.patience
+        limit_s = self.rng.random() * 0.5 if hang_up else ANSWER_S
+        await asyncio.wait([task], timeout=limit_s)
+        if task.done() and not task.cancelled():
+            return task.result()[1]
+        if not hang_up and not task.done():
+            self.checker.fail(f"no answer in {ANSWER_S} s: {asked}")
+        # Whether it was done is not known: what comes later must not be taken for it.
+        task.cancel()
+        self.user = self.population.new_user()
+        self.checker.counts["hung up" if process.alive else "crashed"] += 1
+        return None
+
+    # -- choosing -----------------------------------------------------------------------------
+
+    def _initiators(self, fabric: str) -> list[str]:
+        hosts = self.population.of(fabric, Role.INITIATOR)
+        count = 2 if self.rng.random() < 0.05 else 1
+        return [each.id for each in self.rng.sample(hosts, count)]
+
+    def _targets(self, fabric: str, count: int) -> list[str]:
+        """Return targets, mostly such as nobody has."""
+        targets = self.population.of(fabric, Role.TARGET)
+        index = self.checker.mirror.index
+        free = [each for each in targets if not index.zones_of(each.id)]
+        if len(free) >= count and self.rng.random() < 0.75:
+            targets = free
+        return [each.id for each in self.rng.sample(targets, min(count, len(targets)))]
+
+    def _zone(self) -> str | None:
+        zones = sorted(self.checker.mirror.index.zones)
+        return self.rng.choice(zones) if zones else None
+
+    def _tag(self, process: Process, uri: str) -> str | None:
+        found = process.kernel.published.get(uri)
+        return None if found is None else found.etag
+
+
+def refs(uris: Iterable[str]) -> list[dict[str, str]]:
+    """Return links."""
+    return [{"@odata.id": uri} for uri in uris]

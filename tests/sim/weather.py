@@ -1,0 +1,175 @@
+"""What one seed decides: the fabric, what goes wrong and how often. Pure; knows no kernel.
+
+Faults vary per seed between never and nearly always: fixed mild rates miss what only a rare mixture
+shows (STYLE section 11).
+"""
+
+import random
+from dataclasses import dataclass, field
+
+from redfish_fm.drivers.virtual.faults import Rates
+from redfish_fm.drivers.virtual.topology import read
+from redfish_fm.fabric.model import Inventory
+
+_KINDS = ("refuse", "slow", "lost", "dropped", "late", "restart")
+
+
+@dataclass(frozen=True)
+class Weather:
+    """The constants of one run. Rates are probabilities, intervals mean seconds (0: never)."""
+
+    seed: int
+    hosts: int = 2
+    gpus: int = 2
+    lds: int = 2
+    slds: int = 1
+    vppbs: int = 3
+    permissive: bool = True
+    keeps_bindings: bool = True
+    rates: Rates = field(default_factory=Rates)
+    lies: bool = False
+    look_s: float = 0.0
+    command_s: float = 0.002
+    late_max_s: float = 2.0
+    store_latency_s: float = 0.0
+    store_faults: dict[str, float] = field(default_factory=dict)
+    crash_every_s: float = 0.0
+    link_every_s: float = 0.0
+    cut_every_s: float = 0.0
+    foreign_every_s: float = 0.0
+    clients: int = 3
+    steps: int = 100
+    pause_s: float = 0.3
+    patience: float = 0.05
+    """How often a client hangs up before it is answered."""
+    sync_budget_s: float = 2.0
+    operation_s: float = 20.0
+    finished_kept: int = 200
+
+    @property
+    def truthful(self) -> bool:
+        """Whether all that is bound in hardware is our doing, and reported as it is."""
+        return not self.lies and not self.foreign_every_s
+
+    @property
+    def steady(self) -> bool:
+        """Whether what was once bound stays bound unless we unbind it."""
+        return self.truthful and self.keeps_bindings
+
+    def inventories(self) -> tuple[Inventory, ...]:
+        """Return the fabrics of this run."""
+        return read(_topology(self), f"seed {self.seed}").inventories()
+
+
+def draw(seed: int, steps: int = 100) -> Weather:
+    """Return what a seed decides."""
+    rng = random.Random(f"weather {seed}")
+    lies = rng.random() < 0.15
+    foreign = rng.random() < 0.15
+    return Weather(
+        seed=seed,
+        hosts=rng.choice((2, 2, 3)),
+        gpus=rng.choice((0, 1, 2)),
+        lds=rng.choice((0, 2, 3)),
+        slds=rng.choice((1, 1, 2)),
+        vppbs=rng.choice((2, 3, 5)),
+        permissive=rng.random() < 0.8,
+        keeps_bindings=rng.random() < 0.8,
+        rates=_rates(rng, lies),
+        lies=lies,
+        look_s=rng.choice((0.0, 0.0, 0.05, 0.3)),
+        command_s=rng.choice((0.0, 0.002, 0.05, 0.3)),
+        late_max_s=rng.choice((0.3, 2.0)),
+        store_latency_s=rng.choice((0.0, 0.0, 0.01, 0.2)),
+        store_faults=_store_faults(rng),
+        crash_every_s=rng.choice((0.0, 1.0, 3.0, 10.0)),
+        link_every_s=rng.choice((0.0, 0.0, 3.0)),
+        cut_every_s=rng.choice((0.0, 0.0, 2.0, 8.0)),
+        foreign_every_s=rng.choice((1.0, 5.0)) if foreign else 0.0,
+        clients=rng.choice((1, 3, 6)),
+        steps=steps,
+        pause_s=rng.choice((0.0, 0.05, 0.5)),
+        patience=rng.choice((0.0, 0.05, 0.3)),
+        sync_budget_s=rng.choice((0.05, 1.0, 5.0)),
+        operation_s=rng.choice((1.0, 5.0, 60.0)),
+        finished_kept=rng.choice((3, 200)),
+    )
+
+
+def _rates(rng: random.Random, lies: bool) -> Rates:
+    """Draw up to three kinds of fault, each between never and nine times out of ten."""
+    kinds = rng.sample(_KINDS, rng.choice((0, 1, 1, 2, 3)))
+    if lies:
+        kinds.append("pretend")
+    drawn = {kind: rng.choice((0.05, 0.2, rng.uniform(0.0, 0.9))) for kind in kinds}
+    total = max(1.0, sum(drawn.values()) / 0.95)
+    drawn = {kind: rate / total for kind, rate in drawn.items()}
+    return Rates(**drawn, slow_s=rng.choice((0.05, 1.0, 8.0)), down_s=rng.choice((0.0, 0.2, 3.0)))
+
+
+def _store_faults(rng: random.Random) -> dict[str, float]:
+    if rng.random() < 0.6:
+        return {}
+    kinds = rng.sample(("failed", "full", "unknown before", "unknown after"), rng.choice((1, 2)))
+    return {kind: rng.choice((0.05, 0.3, rng.uniform(0.0, 0.45))) for kind in kinds}
+
+
+def _topology(weather: Weather) -> str:
+    parts = [_HOSTS.format(hosts=weather.hosts)]
+    if weather.gpus:
+        parts.append(_PCIE.format(vppbs=weather.vppbs, gpus=weather.gpus))
+    parts.append(_CXL.format(vppbs=weather.vppbs, slds=weather.slds))
+    if weather.lds:
+        parts.append(_MLD.format(first=weather.slds + 1, lds=weather.lds))
+    return "".join(parts)
+
+
+_HOSTS = """\
+name: simulated
+description: What one seed of the simulation runs on.
+hosts:
+  - {{id: "host{{n}}", count: {hosts}, cpus: 1, cores: 8, memory: 64 GiB}}
+fabrics:
+"""
+_PCIE = """\
+  - id: PCIe
+    name: PCIe fabric
+    protocol: PCIe
+    switches:
+      - id: pcie1
+        model: simulated
+        host_link: {{gen: 5, lanes: 16, latency_ns: 110}}
+        vppbs: {vppbs}
+        devices:
+          - id: "gpu{{n}}"
+            count: {gpus}
+            kind: GPU
+            capacity: 80 GiB
+            link: {{gen: 5, lanes: 16, latency_ns: 110}}
+"""
+_CXL = """\
+  - id: CXL
+    name: CXL fabric
+    protocol: CXL
+    switches:
+      - id: cxl1
+        model: simulated
+        host_link: {{gen: 5, lanes: 16, latency_ns: 80}}
+        vppbs: {vppbs}
+        devices:
+          - id: "mem{{n}}"
+            count: {slds}
+            kind: Memory
+            model: simulated
+            capacity: 64 GiB
+            link: {{gen: 5, lanes: 8, latency_ns: 80}}
+"""
+_MLD = """\
+          - id: "mem{{n}}"
+            first: {first}
+            kind: Memory
+            model: simulated
+            capacity: 128 GiB
+            lds: {{count: {lds}}}
+            link: {{gen: 5, lanes: 16, latency_ns: 80}}
+"""
