@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from redfish_fm.config import Config
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
 from redfish_fm.control.reconcile import Policy
+from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
@@ -50,11 +51,13 @@ from redfish_fm.server.metrics import Metrics, Sample
 from redfish_fm.server.tls import ensure_certificate, operator_certificate, server_context
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import DurableState, MemoryStore
-from redfish_fm.store.mockup import read_mockup
+from redfish_fm.store.mockup import MockupTree, read_mockup
 from redfish_fm.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
 
+FIRST_LOOK_S = 0.5
+"""How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 UUID_KEY = "uuid"
 """Key in the META space: the ServiceRoot.UUID, made once per state."""
 
@@ -96,11 +99,12 @@ async def serve(config: Config) -> int:
     stop = _stop_on_signals()
     async with contextlib.AsyncExitStack() as stack:
         folder = config.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tables = _Tables.load()
+        source = _source(config)
         store = _store(config, clock)
         stack.push_async_callback(store.close)
         stored = await store.load()
-        tables = _Tables.load()
-        world = _world(config, stored)
+        world = source(stored)
         drivers = await stack.enter_async_context(_drivers(config, world, clock))
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
         base = _base(config, tables, world, service_uuid)
@@ -115,7 +119,7 @@ async def serve(config: Config) -> int:
         stack.push_async_callback(kernel.close)
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
         sessions = Sessions(
-            store,
+            SessionRows(store, kernel.writer),
             SessionRow,
             clock,
             timeout_s=config.session_timeout_s,
@@ -156,22 +160,29 @@ def _stored_uuid(stored: StoredState) -> str | None:
     return None if raw is None else raw.decode()
 
 
-def _world(config: Config, stored: StoredState) -> World:
+def _source(config: Config) -> Callable[[StoredState], World]:
+    """Read and check what is to be served, before any state is marked as belonging to it.
+
+    Raises FmError with one line where it can not be read.
+    """
     if config.mockup is not None:
-        return _imported_world(config.mockup, stored)
-    name = config.topology or ""
-    inventories = topology.load(name, resources.mockups_dir()).inventories()
+        path = config.mockup
+        known = config.state is not None and (config.state / "state.db").exists()
+        tree = None if known else read_mockup(path)
+        return lambda stored: _imported_world(path, tree, stored)
+    inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
     rendered = render_inventories(list(inventories))
-    return World(rendered.documents, rendered.facts, tuple(inventories))
+    world = World(rendered.documents, rendered.facts, tuple(inventories))
+    return lambda _: world
 
 
-def _imported_world(path: Path, stored: StoredState) -> World:
+def _imported_world(path: Path, tree: MockupTree | None, stored: StoredState) -> World:
     """Return the world of a mockup: from the files at the first start, then from the store."""
     kept = stored.spaces.get(Space.INVENTORY)
     if kept:
         imported = analyse({uri: msgspec.json.decode(raw) for uri, raw in kept.items()})
         return World(imported.inventory, imported.facts, tuple(imported.fabrics))
-    tree = read_mockup(path)
+    tree = tree or read_mockup(path)
     imported = analyse(tree.documents)
     for defect in (*tree.defects, *imported.defects):
         log.warning("import: %s", defect)
@@ -294,10 +305,12 @@ async def _serve_http(
     stack.push_async_callback(listener.close)
     gc.collect()
     gc.freeze()
+    await kernel.first_observed(FIRST_LOOK_S)
     print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({stopped, running}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
+    kernel.operations.close()
     if running.done():
         print("redfish-fm: a part of the service ended by itself", file=sys.stderr)
         await running

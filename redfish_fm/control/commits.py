@@ -4,7 +4,7 @@ Satisfies redfish.writes.Commit. The answer is created/changed/deleted once it i
 the sync budget, accepted with a Task otherwise, or an error naming the step that hardware refused.
 """
 
-from redfish_fm.control.operations import Operations
+from redfish_fm.control.operations import Operations, Waiter
 from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
 from redfish_fm.mapping.drafts import Draft
@@ -23,15 +23,15 @@ class Commits:
     async def commit(self, write: Write) -> Outcome:
         """Carry out one write. Raises RedfishError with every reason when it is refused."""
         if write.type_name == "Task" and write.kind is WriteKind.DELETE:
-            await self._operations.cancel(write.uri, write.actor)
+            await self._operations.cancel(write.uri, write.actor, write.if_match)
             return Outcome(OutcomeKind.DELETED, write.uri)
-        opened: list[str] = []
+        opened: dict[str, Waiter] = {}
 
         def judge(tip: TipView) -> Draft:
-            draft = prepare(write, tip)
+            draft = self._operations.opened(prepare(write, tip), tip, write.actor)
             if draft.operation is not None:
-                opened.append(tip.next_id)
-            return self._operations.opened(draft, tip, write.actor)
+                opened[tip.next_id] = self._operations.waiter_of(tip.next_id)
+            return draft
 
         kept = None
         try:
@@ -39,9 +39,9 @@ class Commits:
             kept = None if committed.change is None else committed.change.operation
         finally:
             # Also when the client is gone: its operation then ends as one nobody waits for.
-            for operation_id in opened:
+            for operation_id, waiter in opened.items():
                 if operation_id != kept:
-                    self._operations.forget_waiter(operation_id)
+                    self._operations.forget(operation_id, waiter)
         draft, change = committed.draft, committed.change
         if change is None or change.operation is None:
             return Outcome(draft.kind, draft.uri)

@@ -6,7 +6,7 @@ The composition root gives it a store, an inventory and drivers; simulation and 
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
@@ -28,7 +28,7 @@ class KernelConfig:
     """How the kernel behaves; times in seconds of the service clock."""
 
     sync_budget_s: float = 5.0
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
 
 
 class Kernel:
@@ -60,6 +60,7 @@ class Kernel:
             )
             for fabric, driver in self._drivers.items()
         }
+        self._running: list[asyncio.Task[None]] = []
         for loop in self.loops.values():
             self.writer.on_publish.append(loop.published)
 
@@ -68,17 +69,35 @@ class Kernel:
         self.writer.start(stored)
 
     async def run(self) -> None:
-        """Commit and reconcile until cancelled."""
+        """Commit and reconcile until cancelled, or until `close` has decided everything."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.writer.run())
-            for loop in self.loops.values():
-                tasks.create_task(loop.run())
+            self._running = [
+                tasks.create_task(self.writer.run()),
+                *(tasks.create_task(loop.run()) for loop in self.loops.values()),
+            ]
+
+    async def first_observed(self, timeout_s: float) -> bool:
+        """Wait until every fabric was looked at once; False where that takes longer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                for loop in self.loops.values():
+                    await loop.first_observed.wait()
+                return True
+        return False
 
     async def close(self) -> None:
-        """Decide what is in flight, then close drivers and the store. Call while `run` runs."""
+        """Decide what is in flight, stop, then close drivers and the store.
+
+        Call while `run` runs; it ends. Clients that wait for hardware are answered with a Task.
+        """
+        self.operations.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.writer.close()
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
         for driver in self._drivers.values():
             await driver.close()
         await self._store.close()

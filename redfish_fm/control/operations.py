@@ -9,10 +9,10 @@ import asyncio
 from dataclasses import replace
 
 from redfish_fm.clocks import Clock
+from redfish_fm.control.ids import id_order
 from redfish_fm.control.published import Published
 from redfish_fm.control.tip import TipView, date_time
 from redfish_fm.control.writer import Committed, Writer
-from redfish_fm.fabric.model import VppbId
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.operations import (
     Operation,
@@ -21,7 +21,7 @@ from redfish_fm.mapping.operations import (
     new_operation,
     take_back,
 )
-from redfish_fm.redfish import messages
+from redfish_fm.redfish import etag, messages
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.writes import OutcomeKind
@@ -31,6 +31,9 @@ FINISHED_KEPT = 200
 
 ACTOR = "reconcile"
 
+Waiter = asyncio.Future[RedfishError | bool]
+"""How an operation ended for its client: True as asked for, False not yet, or why it failed."""
+
 
 class Operations:
     """Opens, ends and remembers operations. One per service; the loops report to it."""
@@ -39,8 +42,9 @@ class Operations:
         self._writer = writer
         self._published = published
         self._clock = clock
-        self._waiters: dict[str, asyncio.Future[RedfishError | None]] = {}
-        self._ending: set[str] = set()
+        self._waiters: dict[str, Waiter] = {}
+        self._ending: dict[str, asyncio.Future[None]] = {}
+        self._closing = False
 
     def open_of(self, fabric: str) -> list[Operation]:
         """Return the open operations of one fabric, oldest first, as last published."""
@@ -49,7 +53,7 @@ class Operations:
             for operation in self._published.state.operations.values()
             if operation.open and operation.fabric == fabric
         ]
-        return sorted(found, key=lambda operation: (len(operation.id), operation.id))
+        return sorted(found, key=lambda operation: id_order(operation.id))
 
     def opened(self, draft: Draft, tip: TipView, actor: str) -> Draft:
         """Return the draft with its operation's record added, and start waiting for its end."""
@@ -73,39 +77,53 @@ class Operations:
         """
         waiter = self._waiters[operation_id]
         try:
-            await asyncio.wait([waiter], timeout=budget_s)
-            if not waiter.done() and operation_id in self._ending:
+            await asyncio.wait([waiter], timeout=0 if self._closing else budget_s)
+            while not waiter.done() and (ending := self._ending.get(operation_id)):
                 # Its end is being stored and will drop the record: too late to promise a Task.
-                await asyncio.wait([waiter])
-            if not waiter.done():
-                return False
-            error = waiter.result()
+                await asyncio.wait([ending])
+            told = waiter.result() if waiter.done() else False
         finally:
             self._waiters.pop(operation_id, None)
-        if error is not None:
-            raise error
-        return True
+        if isinstance(told, RedfishError):
+            raise told
+        return told
 
-    def forget_waiter(self, operation_id: str) -> None:
-        """Stop waiting for an operation whose change was never stored."""
-        self._waiters.pop(operation_id, None)
+    def waiter_of(self, operation_id: str) -> Waiter:
+        """Return what `opened` made for an operation."""
+        return self._waiters[operation_id]
+
+    def forget(self, operation_id: str, waiter: Waiter) -> None:
+        """Stop waiting for an operation whose change was not stored, or whose client is gone.
+
+        The id may already be another operation's: it was never told, so the next change has it.
+        """
+        if self._waiters.get(operation_id) is waiter:
+            del self._waiters[operation_id]
+
+    def close(self) -> None:
+        """Let nobody wait any longer: what is open now is answered with its Task."""
+        self._closing = True
+        for operation_id, waiter in self._waiters.items():
+            if not waiter.done() and operation_id not in self._ending:
+                waiter.set_result(False)
 
     async def complete(self, operation: Operation) -> None:
         """Record that everything was observed, then answer who waits. Raises RedfishError (503)."""
-        failed = operation.state is not OperationState.RUNNING
-        ended = replace(
-            operation,
-            state=operation.ended_state,
-            ended=date_time(self._clock.wall_s()),
-            percent=100,
-        )
-        keep = failed or operation.id not in self._waiters
-        await self._end(operation, ended if keep else None)
-        self._tell(operation.id, None)
+        waiter = self._waiters.get(operation.id)
+        awaited = waiter is not None and not waiter.done()
+        running = operation.state is OperationState.RUNNING
+        state = operation.ended_state
+        await self._end(operation, None if running and awaited else state, True)
 
-    async def take_back(
-        self, operation: Operation, failed: frozenset[VppbId], reasons: tuple[Message, ...]
-    ) -> None:
+    async def abandon(self, operation: Operation) -> None:
+        """Record that what was granted is wanted no more: somebody deleted the resource.
+
+        Raises RedfishError (503).
+        """
+        reason = refusal((messages.operation_failed(),))
+        await self._end(operation, OperationState.CANCELLED, reason)
+
+    async def take_back(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
         """Take back the grants of an operation and say why. Raises RedfishError (503).
 
         The record stays open until what was granted is observed released.
@@ -115,69 +133,100 @@ class Operations:
             current = tip.state.operations.get(operation.id)
             if current is None or not current.granted:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
-            after = replace(
-                current,
-                state=OperationState.STOPPING,
-                ended_state=OperationState.EXCEPTION,
-                granted=(),
-                released=(*current.released, *current.granted),
-                resources=frozenset(),
-                messages=(*current.messages, *reasons),
-            )
-            record = self._edit(current, after)
-            edits = take_back(tip, current, failed)
-            return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
+            return self._stopping(tip, current, OperationState.EXCEPTION, reasons)
 
         await self._writer.submit(prepare, ACTOR)
         self._tell(operation.id, refusal(reasons))
 
-    async def cancel(self, task: str, actor: str) -> Committed:
+    async def note(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
+        """Add to an open operation why it takes so long. Raises RedfishError (503)."""
+
+        def prepare(tip: TipView) -> Draft:
+            current = tip.state.operations.get(operation.id)
+            if current is None or not current.open:
+                return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            after = replace(current, messages=(*current.messages, *reasons))
+            return Draft(OutcomeKind.CHANGED, operation.uri, (self._edit(current, after),))
+
+        await self._writer.submit(prepare, ACTOR)
+
+    async def cancel(
+        self, task: str, actor: str, if_match: tuple[str, ...] | None = None
+    ) -> Committed:
         """Delete a Task: forget a finished one, take back the grants of an open one.
 
-        Raises RedfishError: 404 where there is none, 409 where nothing can be taken back.
+        Raises RedfishError: 404 where there is none, 412 for another state of it, 409 where
+        nothing can be taken back.
         """
 
         def prepare(tip: TipView) -> Draft:
             operation = tip.state.task_operation(task)
             if operation is None:
                 raise RedfishError(404, (messages.resource_missing_at_uri(task),))
+            if not etag.matches(if_match, tip.wanted_tag(task) or ""):
+                raise RedfishError(412, (messages.precondition_failed(),))
             if not operation.open:
                 gone = self._edit(operation, None)
                 return Draft(OutcomeKind.DELETED, task, (gone,))
             if not operation.granted:
                 raise RedfishError(409, (messages.operation_not_allowed(),))
-            after = replace(
-                operation,
-                state=OperationState.STOPPING,
-                ended_state=OperationState.CANCELLED,
-                granted=(),
-                released=(*operation.released, *operation.granted),
-                resources=frozenset(),
-            )
-            edits = take_back(tip, operation, frozenset(b.vppb for b in operation.granted))
-            return Draft(OutcomeKind.DELETED, task, (*edits, self._edit(operation, after)))
+            draft = self._stopping(tip, operation, OperationState.CANCELLED)
+            return replace(draft, kind=OutcomeKind.DELETED, uri=task)
 
         committed = await self._writer.submit(prepare, actor)
         self._tell(task.rsplit("/", 1)[-1], refusal((messages.operation_failed(),)))
         return committed
 
-    async def _end(self, operation: Operation, after: Operation | None) -> None:
+    def _stopping(
+        self,
+        tip: TipView,
+        operation: Operation,
+        ended_state: OperationState,
+        reasons: tuple[Message, ...] = (),
+    ) -> Draft:
+        """Return the draft that takes back all grants; their release is what is left to do."""
+        after = replace(
+            operation,
+            state=OperationState.STOPPING,
+            ended_state=ended_state,
+            granted=(),
+            released=(*operation.released, *operation.granted),
+            resources=frozenset(),
+            messages=(*operation.messages, *reasons),
+        )
+        edits = take_back(tip, operation, frozenset(each.vppb for each in operation.granted))
+        record = self._edit(operation, after)
+        return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
+
+    async def _end(
+        self, operation: Operation, state: OperationState | None, told: RedfishError | bool
+    ) -> None:
+        """Store the end (None: forget the record), then tell it."""
+
         def prepare(tip: TipView) -> Draft:
             current = tip.state.operations.get(operation.id)
-            if current is None or not current.open:
+            if current != operation:
+                # Cancelled meanwhile, say: what was judged is not what it is now.
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            ended = date_time(self._clock.wall_s())
+            after = None
+            if state is not None:
+                after = replace(current, state=state, ended=ended, percent=100)
             edits = (self._edit(current, after), *self._surplus(tip))
             return Draft(OutcomeKind.CHANGED, operation.uri, edits)
 
-        self._ending.add(operation.id)
+        stored = self._ending[operation.id] = asyncio.get_running_loop().create_future()
         try:
-            await self._writer.submit(prepare, ACTOR)
+            committed = await self._writer.submit(prepare, ACTOR)
+            if committed.change is not None:
+                self._tell(operation.id, told)
         finally:
-            self._ending.discard(operation.id)
+            del self._ending[operation.id]
+            stored.set_result(None)
 
     def _surplus(self, tip: TipView) -> tuple[Edit, ...]:
         finished = [each for each in tip.state.operations.values() if not each.open]
-        oldest = sorted(finished, key=lambda each: (len(each.id), each.id))[:-FINISHED_KEPT]
+        oldest = sorted(finished, key=lambda each: id_order(each.id))[:-FINISHED_KEPT]
         return tuple(self._edit(each, None) for each in oldest)
 
     @staticmethod
@@ -185,13 +234,12 @@ class Operations:
         post = None if after is None else encode_operation(after)
         return Edit(Space.OPERATION, before.id, encode_operation(before), post)
 
-    def _tell(self, operation_id: str, error: RedfishError | None) -> None:
+    def _tell(self, operation_id: str, told: RedfishError | bool) -> None:
         waiter = self._waiters.get(operation_id)
         if waiter is not None and not waiter.done():
-            waiter.set_result(error)
+            waiter.set_result(told)
 
 
 def refusal(reasons: tuple[Message, ...]) -> RedfishError:
     """Return what a client is told when hardware refused: 409 with every reason."""
     return RedfishError(409, reasons)
-

@@ -6,21 +6,23 @@ the loop, so a slow one delays nobody else; until it is settled nothing touches 
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.announce import Announcer
 from redfish_fm.control.backoff import Backoff
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
-from redfish_fm.control.settling import Settling
+from redfish_fm.control.steps import Steps
 from redfish_fm.control.writer import Writer
-from redfish_fm.drivers.base import Driver, DriverRejected, DriverUnavailable, DriverUnsupported
+from redfish_fm.drivers.base import Driver, DriverUnavailable
 from redfish_fm.fabric.audit import audit
 from redfish_fm.fabric.binding import Plan, plan
-from redfish_fm.fabric.model import BindTarget, Observation, Step, VppbId
+from redfish_fm.fabric.model import Bind, Observation, Step, Unbind, VppbId
 from redfish_fm.fabric.values import Binding, Violation
 from redfish_fm.mapping.observed import FabricSight, observed_patches
 from redfish_fm.mapping.operations import Operation
@@ -68,29 +70,37 @@ class FabricLoop:
         self._operations = operations
         self._clock = clock
         self._policy = policy
-        self._settling = Settling(clock.now_s())
+        self._steps = Steps(fabric, driver, clock, policy.apply_timeout_s, self.wake)
         self._backoff = Backoff(clock)
         self._announcer = Announcer(writer, published, clock)
-        self._refused: dict[tuple[VppbId, BindTarget], Message] = {}
         self._poll_s = FIRST_POLL_S
         self._since_s: dict[str, float] = {}
+        self._shown: set[str] = set()
         self._wake = asyncio.Event()
         self._said: str | None = None
         self.first_observed = asyncio.Event()
         self.violations: tuple[Violation, ...] = ()
         self.foreign: tuple[VppbId, ...] = ()
         self.cycles = 0
-        self.rejected = 0
-        self.unknown = 0
+
+    @property
+    def rejected(self) -> int:
+        """How many steps the hardware refused."""
+        return self._steps.rejected
+
+    @property
+    def unknown(self) -> int:
+        """How many steps ended without an answer."""
+        return self._steps.unknown
 
     def wake(self) -> None:
         """Look now instead of at the next interval."""
         self._wake.set()
 
     def published(self, changes: Sequence[Change]) -> None:
-        """Wake if any of these changes can concern hardware."""
+        """Wake if any of these changes concerns this fabric's hardware."""
         if any(
-            edit.space in (Space.BINDING, Space.OPERATION)
+            edit.space is Space.BINDING and edit.key.startswith(f"{self.fabric}|")
             for change in changes
             for edit in change.edits
         ):
@@ -104,31 +114,38 @@ class FabricLoop:
             tasks.create_task(self._cycle_for_ever())
 
     async def _watch(self) -> None:
-        async for _ in self._driver.watch():
-            self.wake()
+        while True:
+            try:
+                async for _ in self._driver.watch():
+                    self.wake()
+                return
+            except DriverUnavailable:
+                # Without hints the loop still looks at each interval.
+                await self._clock.sleep(self._policy.observe_interval_s)
 
     async def _cycle_for_ever(self) -> None:
         while True:
             self._wake.clear()
             delay_s = await self._guarded_cycle()
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
                     await self._wake.wait()
                     self._poll_s = FIRST_POLL_S
-            except TimeoutError:
-                continue
 
     async def _guarded_cycle(self) -> float:
-        """Run one cycle; return how long to wait before the next."""
+        """Run one cycle; return how long to wait before the next. Supervises: never raises."""
         try:
             return await self.cycle()
         except DriverUnavailable as error:
             self._say(f"does not answer: {error}")
-            self._publish_sight(None, None)
-            return self._backoff.failed(None)
+            self._show(None, Plan())
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
             return self._policy.observe_interval_s
+        except Exception:
+            # The supervisor of one reconcile loop: one of the two places that catch everything.
+            log.exception("looking after fabric %s failed", self.fabric)
+        return self._backoff.failed(None)
 
     async def cycle(self) -> float:
         """Observe once and do what follows; return how long to wait before the next cycle.
@@ -138,13 +155,13 @@ class FabricLoop:
         """
         self.cycles += 1
         seen = await self._observe()
-        self._publish_sight(seen, self._plan(seen))
+        self._show(seen, self._plan(seen))
         await self._judge_operations(seen)
-        await self._announcer.announce()
         todo = self._plan(seen)
-        steps = [step for step in todo.steps if self._backoff.ready(step)]
+        steps = [step for step in todo.steps if self._steps.ready(step)]
         for step in steps:
-            self._start(step)
+            self._steps.start(step, self._tasks)
+        await self._announcer.announce()
         self.first_observed.set()
         return self._pause_s(todo, steps)
 
@@ -153,17 +170,19 @@ class FabricLoop:
         left_alone = [step for step in todo.steps if step not in started]
         if not (left_alone or todo.waiting or self._operations.open_of(self.fabric)):
             return self._policy.observe_interval_s
-        poll_s, self._poll_s = self._poll_s, self._poll_s * 2
-        return min(self._policy.observe_interval_s, self._backoff.next_s(left_alone, poll_s))
+        longest_s = self._policy.observe_interval_s
+        poll_s, self._poll_s = self._poll_s, min(longest_s, self._poll_s * 2)
+        return min(longest_s, self._steps.next_s(left_alone, poll_s))
 
     async def _observe(self) -> Observation:
-        self._settling.look_begins()
+        settling = self._steps.settling
+        settling.look_begins()
         try:
             async with asyncio.timeout(self._policy.observe_timeout_s):
                 seen = await self._driver.observe()
         except TimeoutError as error:
             raise DriverUnavailable("no observation in time") from error
-        self._settling.look_ended(seen.barrier_s)
+        settling.look_ended(seen.barrier_s)
         self._backoff.succeeded(None)
         self._say(None if seen.complete else f"no answer from {sorted(seen.unreachable)}")
         return seen
@@ -184,31 +203,53 @@ class FabricLoop:
     def _plan(self, seen: Observation) -> Plan:
         wanted = self._wanted()
         releasing = self._releasing(wanted)
-        return plan(wanted, releasing, seen, self._settling.unsettled, self._policy.enforce)
+        return plan(wanted, releasing, seen, self._steps.settling.unsettled, self._policy.enforce)
 
-    def _publish_sight(self, seen: Observation | None, todo: Plan | None) -> None:
-        """Show what was seen: ports, bindings, health, foreign bindings, violations."""
-        index = self._published.state.index
-        facts = self._published.base.facts
-        if seen is not None and todo is not None:
-            hosts = facts.vcs_hosts(self.fabric)
-            releasing = self._releasing(self._wanted())
-            found = audit(
-                index, seen.bindings, lambda vppb: hosts.get((vppb.switch, vppb.vcs)), releasing
-            )
-            self._report(found)
-            self.foreign = tuple(vppb for vppb, _ in todo.foreign)
-            occupied = self._settling.vppbs().union(self.foreign)
-            self._writer.tip_view.occupied_by_fabric[self.fabric] = occupied
+    def _show(self, seen: Observation | None, todo: Plan) -> None:
+        """Publish what was seen: ports, bindings, health, foreign bindings, violations."""
+        if seen is not None:
+            self._take_in(seen, todo)
         sight = FabricSight(
             fabric=self.fabric,
             observation=seen,
-            unmet=frozenset() if todo is None else todo.unmet,
-            foreign=() if todo is None else todo.foreign,
+            unmet=todo.unmet,
+            foreign=todo.foreign,
             violations=self.violations,
             opening=self._vppbs_under_change(),
         )
-        self._announcer.touched(self._published.observe(observed_patches(facts, index, sight)))
+        state = self._published.state
+        patches = observed_patches(state.base.facts, state.index, sight)
+        self._announcer.touched(self._published.observe(self._instead_of_shown(patches, seen)))
+
+    def _take_in(self, seen: Observation, todo: Plan) -> None:
+        """Judge what is bound, and note which vPPBs must not be granted."""
+        state = self._published.state
+        hosts = state.base.facts.vcs_hosts(self.fabric)
+        releasing = self._releasing(self._wanted())
+        found = audit(
+            state.index, seen.bindings, lambda vppb: hosts.get((vppb.switch, vppb.vcs)), releasing
+        )
+        self._report(found)
+        self.foreign = tuple(vppb for vppb, _ in todo.foreign)
+        self._writer.tip_view.occupied_by_fabric[self.fabric] = frozenset(
+            {
+                *self._steps.settling.vppbs(),
+                *self.foreign,
+                *(binding.vppb for binding in releasing),
+            }
+        )
+
+    def _instead_of_shown(
+        self, patches: Mapping[str, Mapping[str, Any]], seen: Observation | None
+    ) -> Mapping[str, Mapping[str, Any] | None]:
+        """Return the patches, and None for what was shown and is no longer said by anybody."""
+        if seen is None or not seen.complete:
+            # Of a switch that does not answer, what was last seen stays shown.
+            self._shown |= patches.keys()
+            return patches
+        gone = dict.fromkeys(self._shown - patches.keys())
+        self._shown = set(patches)
+        return {**gone, **patches}
 
     def _vppbs_under_change(self) -> frozenset[VppbId]:
         return frozenset(
@@ -226,29 +267,48 @@ class FabricLoop:
 
     async def _judge_operations(self, seen: Observation) -> None:
         """End what is achieved, take back what was refused or has had its time."""
-        now_s = self._clock.now_s()
-        for operation in self._operations.open_of(self.fabric):
-            since_s = self._since_s.setdefault(operation.id, now_s)
-            refused = {
-                binding.vppb: self._refused[binding.vppb, binding.target]
-                for binding in operation.granted
-                if (binding.vppb, binding.target) in self._refused
-            }
-            if refused:
-                reasons = tuple(refused[vppb] for vppb in sorted(refused))
-                await self._operations.take_back(operation, frozenset(refused), reasons)
-            elif self._achieved(operation, seen):
-                self._since_s.pop(operation.id, None)
-                await self._operations.complete(operation)
-            elif operation.granted and now_s - since_s > self._policy.operation_s:
-                await self._give_up(operation, seen)
-        self._refused.clear()
+        refused = dict(self._steps.refused)
+        now_s, before = self._clock.now_s(), self._since_s
+        operations = self._operations.open_of(self.fabric)
+        self._since_s = {each.id: before.get(each.id, now_s) for each in operations}
+        for operation in operations:
+            await self._judge(operation, seen, refused)
+        for step in refused:
+            # What was refused meanwhile is judged next time.
+            if self._steps.refused.get(step) is refused[step]:
+                del self._steps.refused[step]
+
+    async def _judge(
+        self, operation: Operation, seen: Observation, refused: Mapping[Step, str]
+    ) -> None:
+        binds = [Bind(binding.vppb, binding.target) for binding in operation.granted]
+        unbinds = [Unbind(binding.vppb, binding.target) for binding in operation.released]
+        told = self._told(binds, refused)
+        news = tuple(
+            each for each in self._told(unbinds, refused) if each not in operation.messages
+        )
+        if binds and not self._still_wanted(operation):
+            await self._operations.abandon(operation)
+        elif told:
+            await self._operations.take_back(operation, told)
+        elif self._achieved(operation, seen):
+            await self._operations.complete(operation)
+        elif binds and self._overdue(operation):
+            await self._operations.take_back(operation, self._unobserved(binds, seen))
+        elif news:
+            await self._operations.note(operation, news)
+
+    def _still_wanted(self, operation: Operation) -> bool:
+        """Return whether any grant is still held by what the operation changed."""
+        bindings = self._published.state.index.bindings
+        recorded = [bindings.get(binding.vppb) for binding in operation.granted]
+        return any(each is not None and operation.uri in each.holders for each in recorded)
 
     def _achieved(self, operation: Operation, seen: Observation) -> bool:
         kept = {(binding.vppb, binding.target) for binding in self._wanted()}
+        unsettled = self._steps.settling.unsettled
         return all(
-            seen.bindings.get(binding.vppb) == binding.target
-            and not self._settling.unsettled(binding.vppb)
+            seen.bindings.get(binding.vppb) == binding.target and not unsettled(binding.vppb)
             for binding in operation.granted
         ) and all(
             (binding.vppb, binding.target) in kept or self._released(binding, seen)
@@ -259,49 +319,28 @@ class FabricLoop:
         return (
             binding.vppb in seen.bindings
             and seen.bindings[binding.vppb] != binding.target
-            and not self._settling.unsettled(binding.vppb)
-            and not self._settling.unsettled(binding.target)
+            and not self._steps.settling.unsettled(binding.vppb)
+            and not self._steps.settling.unsettled(binding.target)
         )
 
-    async def _give_up(self, operation: Operation, seen: Observation) -> None:
-        missing = frozenset(
-            binding.vppb
-            for binding in operation.granted
-            if seen.bindings.get(binding.vppb) != binding.target
-        )
-        reason = messages.operation_timeout()
-        await self._operations.take_back(operation, missing, (reason,))
+    def _overdue(self, operation: Operation) -> bool:
+        waited_s = self._clock.now_s() - self._since_s[operation.id]
+        return waited_s > self._policy.operation_s
 
-    def _start(self, step: Step) -> None:
-        """Hand a step to the driver, beside the loop."""
-        now_s = self._clock.now_s()
-        self._settling.sent(step, now_s)
-        self._tasks.create_task(self._carry_out(step, now_s + self._policy.apply_timeout_s))
+    def _told(self, steps: Iterable[Step], refused: Mapping[Step, str]) -> tuple[Message, ...]:
+        return tuple(self._message(step, refused[step]) for step in steps if step in refused)
 
-    async def _carry_out(self, step: Step, deadline_s: float) -> None:
-        try:
-            async with asyncio.timeout(self._policy.apply_timeout_s):
-                await self._driver.apply(step, deadline_s)
-        except (DriverRejected, DriverUnsupported) as error:
-            self.rejected += 1
-            self._settling.refused(step)
-            self._backoff.failed(step)
-            self._refused[step.vppb, step.target] = self._refusal(step, error)
-        except (DriverUnavailable, TimeoutError) as error:
-            self.unknown += 1
-            self._settling.returned(step)
-            self._backoff.failed(step)
-            log.info("outcome of %s on %s is unknown: %s", step, self.fabric, error)
-        else:
-            self._settling.returned(step)
-            self._backoff.succeeded(step)
-        self.wake()
+    def _unobserved(self, binds: Iterable[Bind], seen: Observation) -> tuple[Message, ...]:
+        reason = f"not observed within {self._policy.operation_s:g} s"
+        missing = [bind for bind in binds if seen.bindings.get(bind.vppb) != bind.target]
+        named = (self._message(bind, reason) for bind in missing)
+        return (messages.operation_timeout(), *named)
 
-    def _refusal(self, step: Step, error: DriverRejected | DriverUnsupported) -> Message:
+    def _message(self, step: Step, reason: str) -> Message:
         port = self._published.base.facts.target_uri(self.fabric, step.target) or step.target.port
-        what = f"{type(step).__name__} of vPPB {step.vppb.switch}/{step.vppb.vcs}/{step.vppb.vppb}"
-        log.info("%s on %s refused: %s", what, self.fabric, error)
-        return messages.hardware_refused(what, port, str(error))
+        vppb = step.vppb
+        what = f"{type(step).__name__} of vPPB {vppb.switch}/{vppb.vcs}/{vppb.vppb}"
+        return messages.hardware_refused(what, port, reason)
 
     def _say(self, trouble: str | None) -> None:
         """Log a change of mood once, not each time."""

@@ -58,7 +58,3 @@ class Settling:
     def vppbs(self) -> frozenset[VppbId]:
         """Return the vPPBs that were sent a command which is not settled."""
         return frozenset(place for place in self._sent_s if isinstance(place, VppbId))
-
-    def running(self, step: Step) -> bool:
-        """Return whether the driver holds a command for the step's vPPB or target now."""
-        return step.vppb in self._running or step.target in self._running

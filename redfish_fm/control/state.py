@@ -215,9 +215,7 @@ class WantedState:
 
     def _new_tag(self, uri: str) -> str:
         own = self.spaces[Space.DOCUMENT].get(uri) or self.spaces[Space.OVERLAY].get(uri) or b""
-        inverse = {
-            pointer: sorted(sources) for pointer, sources in self.links.get(uri, {}).items()
-        }
+        inverse = {pointer: sorted(sources) for pointer, sources in self.links.get(uri, {}).items()}
         operation = self.task_operation(uri)
         return etag.content_tag(
             own,

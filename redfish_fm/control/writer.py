@@ -23,7 +23,6 @@ from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.store.base import (
     OutcomeUnknown,
     Store,
-    StoreConflict,
     StoredState,
     StoreError,
     StoreFull,
@@ -78,6 +77,7 @@ class Writer:
         self._wake = asyncio.Event()
         self._halted: str | None = "the service is starting"
         self._closing = False
+        self._doubt: StoreError | None = None
         self.on_publish: list[Callable[[Sequence[Change]], None]] = []
         self.tip_view = TipView(self._tip, published, clock)
         self.failed_batches = 0
@@ -154,11 +154,19 @@ class Writer:
         self._wake.set()
         return flight
 
+    def reopen(self, cause: StoreError) -> None:
+        """Load the store again soon: something else than a change has failed there."""
+        self._doubt = cause
+        self._wake.set()
+
     async def run(self) -> None:
         """Commit what is submitted, batch after batch, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
+            doubt, self._doubt = self._doubt, None
+            if doubt is not None:
+                await self._resolve([], doubt)
             while self._pending:
                 self._flying = self._pending[:BATCH_MAX]
                 del self._pending[:BATCH_MAX]
@@ -175,12 +183,15 @@ class Writer:
         changes = [flight.change for flight in batch]
         try:
             self._durable_seq = await self._store.commit(self._durable_seq, changes)
-        except (OutcomeUnknown, StoreConflict) as error:
-            await self._recover(batch, error)
+        except OutcomeUnknown as error:
+            await self._resolve(batch, error)
         except StoreFull as error:
-            self._fail(batch, RedfishError(507, (messages.insufficient_storage(),)), error)
+            self._fail(batch, full(), error)
         except StoreError as error:
+            # Certainly not written; but a store that refuses may have to be opened again.
+            self._halted = "the store is being opened again"
             self._fail(batch, unavailable("the change could not be stored"), error)
+            await self._resolve([], error)
         else:
             self._publish(batch)
 
@@ -205,24 +216,24 @@ class Writer:
         for flight in undone:
             flight.future.set_exception(answer)
 
-    async def _recover(self, batch: list[_InFlight], cause: StoreError) -> None:
-        """COMMIT ended in doubt: stop writing, ask the disk, then answer what is true."""
+    async def _resolve(self, batch: list[_InFlight], cause: StoreError) -> None:
+        """Stop writing and ask the disk what is true; then answer the batch, if one is in doubt."""
         self._halted = "the outcome of a commit is being established"
-        log.warning("commit in doubt, reloading: %s", cause)
+        log.warning("the store is loaded again: %s", cause)
         stored = await self._reload()
-        landed = stored.seq == batch[-1].change.seq
         self._durable_seq = stored.seq
-        if landed:
+        if batch and stored.seq == batch[-1].change.seq:
             self._publish(batch)
-        undone = [] if landed else batch
-        if undone or self._pending:
-            self._fail(undone, unavailable("the change was not stored"), cause)
-        if not self._tip.holds(stored):
-            self._take_over(stored)
+        elif batch:
+            self._fail(batch, unavailable("the change was not stored"), cause)
+        if not self._published.state.holds(stored):
+            self._take_over(stored, cause)
         self._halted = None
 
-    def _take_over(self, stored: StoredState) -> None:
-        log.error("stored state at %d differs from the tip: taking the stored one", stored.seq)
+    def _take_over(self, stored: StoredState, cause: StoreError) -> None:
+        """Somebody else wrote: theirs is the truth, and what was laid on top of ours is void."""
+        log.error("stored state at %d differs from the published one", stored.seq)
+        self._fail([], unavailable("the state was replaced"), cause)
         self._tip = WantedState(self._base)
         self._tip.load(stored)
         self.tip_view.state = self._tip
@@ -250,3 +261,8 @@ def unavailable(reason: str, retry_after_s: int = 1) -> RedfishError:
         (messages.service_temporarily_unavailable(str(retry_after_s)),),
         {"Retry-After": str(retry_after_s), "X-Reason": reason},
     )
+
+
+def full() -> RedfishError:
+    """Return the 507 of a full device."""
+    return RedfishError(507, (messages.insufficient_storage(),))

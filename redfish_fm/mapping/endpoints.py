@@ -7,7 +7,6 @@ and units: changing them would move bindings behind the holder's back.
 from collections.abc import Mapping
 from typing import Any
 
-from redfish_fm.fabric.values import Endpoint, Rule, Violation
 from redfish_fm.fabric.zoning import check_endpoint, check_endpoint_removal
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
@@ -55,10 +54,9 @@ def _change(
     endpoint = read_endpoint(uri, after, tip.facts)
     old = None if before is None else read_endpoint(uri, before, tip.facts)
     has_entities = bool(entities_of(after))
-    violations = list(check_endpoint(tip.index, endpoint, old, has_entities))
-    violations.extend(_held(endpoint, old, tip))
+    violations = check_endpoint(tip.index, endpoint, old, has_entities)
     if violations:
-        raise to_error(dict.fromkeys(violations))
+        raise to_error(violations)
     return Draft(kind, uri, (document_edit(tip, uri, after),))
 
 
@@ -94,17 +92,3 @@ def _references(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ports = members(document, f"Links/{name}")
         found.extend((f"#/Links/{name}/{n}", uri) for n, uri in enumerate(ports))
     return found
-
-
-def _held(endpoint: Endpoint, old: Endpoint | None, tip: Tip) -> list[Violation]:
-    if old is None or _meaning(old) == _meaning(endpoint):
-        return []
-    holders = tip.index.zones_of(endpoint.id) | tip.index.connections_of(endpoint.id)
-    pointer = "#/ConnectedEntities"
-    return [
-        Violation(Rule.ENDPOINT_IN_USE, endpoint.id, holder, pointer) for holder in sorted(holders)
-    ]
-
-
-def _meaning(endpoint: Endpoint) -> tuple[object, ...]:
-    return (endpoint.role, endpoint.host, endpoint.units)

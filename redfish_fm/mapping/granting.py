@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redfish_fm.fabric.binding import BindingDelta, binding_delta
-from redfish_fm.fabric.values import Violation
+from redfish_fm.fabric.values import Binding, Violation
 from redfish_fm.mapping.bindings import delta_edits
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.resources import document_edit
@@ -49,22 +49,25 @@ def _distinct(violations: Iterable[Violation]) -> list[Violation]:
 
 
 def _operation(grant: Grant, delta: BindingDelta) -> OperationDraft | None:
-    if not delta.granted and not delta.released:
+    # A binding that another holder asked for may not be observed yet: joining it waits as well.
+    joined = [(old, new) for old, new in delta.changed if grant.uri in new.holders]
+    granted = (*delta.granted, *(new for _old, new in joined))
+    if not granted and not delta.released:
         return None
     return OperationDraft(
         grant.fabric,
         grant.uri,
         frozenset({grant.uri}),
-        delta.granted,
-        delta.changed,
+        granted,
+        tuple(pair for pair in delta.changed if pair not in joined),
         delta.released,
-        _take_back(grant, delta),
+        _take_back(grant, granted),
         dict(grant.added),
     )
 
 
-def _take_back(grant: Grant, delta: BindingDelta) -> TakeBack:
-    if not delta.granted:
+def _take_back(grant: Grant, granted: tuple[Binding, ...]) -> TakeBack:
+    if not granted:
         return TakeBack.NOTHING
     return TakeBack.DELETE if grant.kind is OutcomeKind.CREATED else TakeBack.REMOVE_MEMBERS
 

@@ -147,7 +147,7 @@ def take_back(tip: Tip, operation: Operation, failed: frozenset[VppbId]) -> tupl
     holder = operation.uri
     for grant in (*operation.granted, *(after for _before, after in operation.changed)):
         current = tip.index.bindings.get(grant.vppb)
-        if current is not None and current.unit == grant.unit and holder in current.holders:
+        if current is not None and holder in current.holders:
             left = current.holders - {holder}
             edits.append(binding_edit(current, replace(current, holders=left) if left else None))
     return tuple(edits)

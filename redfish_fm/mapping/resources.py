@@ -38,7 +38,7 @@ def new_document(
     """Return URI and document of a resource to create from a POST body.
 
     A free Id of the client's is honoured. Raises RedfishError 400 for an Id that is no URI
-    segment, 409 for one that is taken.
+    segment, 409 for one that is taken or still under change.
     """
     resource_id = _chosen_id(type_name, collection, body, tip)
     uri = f"{collection}/{resource_id}"
@@ -64,6 +64,14 @@ def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Ti
             raise refusals.bad_content(told)
         if tip.exists(f"{collection}/{wished}"):
             raise refusals.already_exists(type_name, wished)
+        task = tip.busy(f"{collection}/{wished}")
+        if task is not None:
+            # Deleted, but its operation may still have something to take back from that URI.
+            raise refusals.busy(task)
+        task = tip.busy(f"{collection}/{wished}")
+        if task is not None:
+            # Its former bearer is gone, but not yet from the hardware.
+            raise refusals.busy(task)
         return wished
     # A client may have taken the very Id that the sequence number gives.
     n, candidate = 0, tip.next_id

@@ -138,8 +138,13 @@ class MemoryStore:
         # A task of its own, shielded: a cancelled caller never cancels its transaction.
         task = asyncio.create_task(self._write(write))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._ended)
         await asyncio.shield(task)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._running.discard(task)
+        # Whoever asked may be gone: a failure that nobody reads is not a fault of the loop.
+        _ = task.cancelled() or task.exception()
 
     async def _write(self, write: Callable[[], None]) -> None:
         async with self._order:

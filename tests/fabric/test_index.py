@@ -1,11 +1,13 @@
 """The index equals one rebuilt from scratch after any history, and costs O(change)."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -146,7 +148,7 @@ class IndexMachine(RuleBasedStateMachine):
 def rebuilt(index: FabricIndex) -> FabricIndex:
     """Feed everything to a new index, in the order in which a start reads it, ids descending."""
     fresh = FabricIndex()
-    for put, values in (
+    puts: list[tuple[Callable[..., None], Mapping[Any, object]]] = [
         (fresh.put_fabric, index.fabrics),
         (fresh.put_unit, index.units),
         (fresh.put_vcs, index.vcss),
@@ -155,14 +157,70 @@ def rebuilt(index: FabricIndex) -> FabricIndex:
         (fresh.put_zone, index.zones),
         (fresh.put_connection, index.connections),
         (fresh.put_binding, index.bindings),
-    ):
+    ]
+    for put, values in puts:
         _feed(put, values)
     return fresh
 
 
-def _feed(put: Callable[..., None], values: dict[object, object]) -> None:
+def _feed(put: Callable[..., None], values: Mapping[Any, object]) -> None:
     for key in sorted(values, key=str, reverse=True):
         put(values[key])
+
+
+def _puts(index: FabricIndex) -> list[Callable[[], None]]:
+    """A fabric with three levels of units; each value once, to be put in any order."""
+    target = Unit("M1", "F", Binder.NOTHING, within="box")
+    ends = {"a": ("A", ()), "b": ("B", ()), "x": (None, ("M1.0",)), "y": (None, ("M1.1", "D"))}
+    endpoints = [
+        Endpoint(id_, "F", Role.TARGET if host is None else Role.INITIATOR, host, frozenset(units))
+        for id_, (host, units) in ends.items()
+    ]
+    values: list[tuple[Callable[..., None], object]] = [
+        (index.put_fabric, FabricFacts("F", FabricKind.BIND, zoned=True)),
+        (index.put_fabric, FabricFacts("G", FabricKind.REACH, zoned=True)),
+        (index.put_unit, Unit("box", "F", Binder.NOTHING, exclusive=False)),
+        (index.put_unit, target),
+        (index.put_unit, Unit("M1.0", "F", Binder.CONNECTION, exclusive=False, within="M1")),
+        (index.put_unit, Unit("M1.1", "F", Binder.CONNECTION, within="M1")),
+        (index.put_chunk, Chunk("c", "M1.0", 0, 1)),
+        *((index.put_endpoint, endpoint) for endpoint in endpoints),
+        (index.put_zone, zone("z1", "a", "x", "y")),
+        (index.put_zone, zone("z2", "b", "y", fabric="G")),
+        (index.put_connection, connection("c1", "b", "x", "c")),
+        (index.put_connection, connection("c2", "a", "y", fabric="G")),
+    ]
+    return [partial(put, value) for put, value in values]
+
+
+@given(st.permutations(range(len(_puts(FabricIndex())))))
+def test_the_order_of_puts_does_not_matter(order: list[int]) -> None:
+    straight, mixed = FabricIndex(), FabricIndex()
+    for put in _puts(straight):
+        put()
+    puts = _puts(mixed)
+    for position in order:
+        puts[position]()
+    assert mixed.snapshot() == straight.snapshot()
+
+
+def test_a_fabric_that_changes_its_kind_changes_what_its_zones_mean() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    index.put_fabric(FabricFacts("F", FabricKind.ZONE_GRANTS, zoned=True))
+    assert index.hosts_of("D1") == {}
+
+
+def test_a_unit_that_moves_takes_its_sums_along() -> None:
+    index = a_fabric(mlds=2)
+    index.put_zone(zone("z1", "I1", "T-M1.0", "T-M1.1"))
+    index.put_unit(replace(index.units["M1"], within="box"))
+    assert index.hosts_of("box") == {"H1": {"z1"}}
+    index.put_zone(zone("z1", "I1", "T-M1.1"))
+    assert index.hosts_of("box") == {"H1": {"z1"}}
+    index.put_unit(replace(index.units["M1.1"], within="M2"))
+    assert (index.hosts_of("box"), index.hosts_of("M2")) == ({}, {"H1": {"z1"}})
+    assert index.snapshot() == rebuilt(index).snapshot()
 
 
 def slow_hosts_of(index: FabricIndex, unit: str) -> dict[str, frozenset[str]]:
@@ -306,9 +364,9 @@ def test_the_next_vppb_is_on_the_nearest_virtual_switch_and_the_lowest_free_numb
     index.put_vcs(VcsFact("F", "SW", "V0", "H1", 2, hops=2))
     index.put_vcs(VcsFact("F", "SW", "V00", "H1", 1, hops=1))
     index.put_binding(binding("D1", 1, 0))
-    found = [index.free_vppb("F", "H1", "SW", ())]
-    for _ in itertools.repeat(None, 4):
-        found.append(index.free_vppb("F", "H1", "SW", set(found)))
+    found: list[VppbId | None] = []
+    for _ in itertools.repeat(None, 5):
+        found.append(index.free_vppb("F", "H1", "SW", {item for item in found if item}))
     assert [item and (item.vcs, item.vppb) for item in found] == [
         ("V00", 0), ("V1", 1), ("V0", 0), ("V0", 1), None,
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,20 +13,19 @@ from redfish_fm.fabric.model import (
     Inventory,
     LogicalDevice,
     Port,
-    Switch,
     VirtualSwitch,
 )
 from tests.fabric.builders import an_inventory
 
 
-def switch(**changes: object) -> Callable[[Inventory], Inventory]:
+def switch(**changes: Any) -> Callable[[Inventory], Inventory]:
     def change(sound: Inventory) -> Inventory:
         return replace(sound, switches=(replace(sound.switches[0], **changes),))
 
     return change
 
 
-def port(position: int, **changes: object) -> Callable[[Inventory], Inventory]:
+def port(position: int, **changes: Any) -> Callable[[Inventory], Inventory]:
     def change(sound: Inventory) -> Inventory:
         ports: list[Port] = list(sound.switches[0].ports)
         ports[position] = replace(ports[position], **changes)
@@ -34,7 +34,7 @@ def port(position: int, **changes: object) -> Callable[[Inventory], Inventory]:
     return change
 
 
-def vcs(**changes: object) -> Callable[[Inventory], Inventory]:
+def vcs(**changes: Any) -> Callable[[Inventory], Inventory]:
     def change(sound: Inventory) -> Inventory:
         first, *rest = sound.switches[0].virtual_switches
         found: tuple[VirtualSwitch, ...] = (replace(first, **changes), *rest)
@@ -43,7 +43,7 @@ def vcs(**changes: object) -> Callable[[Inventory], Inventory]:
     return change
 
 
-def mld(**changes: object) -> Callable[[Inventory], Inventory]:
+def mld(**changes: Any) -> Callable[[Inventory], Inventory]:
     def change(sound: Inventory) -> Inventory:
         *rest, last = sound.devices
         devices: tuple[Device, ...] = (*rest, replace(last, **changes))
@@ -54,8 +54,9 @@ def mld(**changes: object) -> Callable[[Inventory], Inventory]:
 
 def twice(field: str) -> Callable[[Inventory], Inventory]:
     def change(sound: Inventory) -> Inventory:
-        values: tuple[Switch, ...] = getattr(sound, field)
-        return replace(sound, **{field: (*values, values[0])})
+        values: tuple[Any, ...] = getattr(sound, field)
+        changes: dict[str, Any] = {field: (*values, values[0])}
+        return replace(sound, **changes)
 
     return change
 

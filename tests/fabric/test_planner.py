@@ -127,6 +127,12 @@ def test_a_stale_view_of_an_unreachable_switch_is_not_believed() -> None:
     assert (found.steps, found.foreign) == ((), ())
 
 
+def test_a_stale_view_of_an_unreachable_switch_proves_nothing() -> None:
+    stale = replace(observation(MINE, OTHER_LD), unreachable=frozenset({"SW"}))
+    found = plan([MINE], [], stale, settled)
+    assert found == Plan(waiting=frozenset({MINE.vppb}), unmet=frozenset({MINE.vppb}))
+
+
 def test_a_vppb_that_does_not_exist_waits() -> None:
     found = plan([binding("D1", 9)], [], observation(), settled)
     assert (found.steps, found.waiting) == ((), {vppb(9)})
@@ -158,6 +164,12 @@ def test_a_foreign_binding_on_a_wanted_vppb_makes_it_wait() -> None:
 def test_two_claims_to_one_target_never_both_get_a_step() -> None:
     assert plan([MINE, OTHER_HOST], [], observation(), settled).steps == (bind(MINE),)
     assert len(plan([LD, WHOLE], [], observation(), settled).steps) == 1
+
+
+def test_two_claims_to_one_vppb_never_both_get_a_step() -> None:
+    found = plan([MINE, replace(LD, vppb=MINE.vppb)], [], observation(), settled)
+    assert found.steps == (bind(MINE),)
+    assert found.waiting == {MINE.vppb}
 
 
 # -- properties -------------------------------------------------------------------------------
@@ -202,7 +214,8 @@ def worlds(draw: st.DrawFn, faults: bool = True) -> World:
     observed = draw(bindings(consistent=not faults))
     if faults:
         releasing = draw(bindings(consistent=False))
-        things = [item.vppb for item in (*wanted, *releasing, *observed)]
+        things: list[VppbId | BindTarget] = []
+        things += [item.vppb for item in (*wanted, *releasing, *observed)]
         things += [item.target for item in (*wanted, *releasing, *observed)]
         open_ = draw(st.frozensets(st.sampled_from(things), max_size=3)) if things else frozenset()
         return World(wanted, releasing, observed, open_)

@@ -133,6 +133,14 @@ def test_an_mld_has_one_endpoint_and_one_chunk_per_logical_device() -> None:
         assert (chunk.offset_mib, chunk.size_mib) == (0, 1024)
 
 
+def test_an_endpoint_of_one_ld_never_means_the_whole_device() -> None:
+    parts = a_device("xpu", DeviceKind.GPU, Attachment.MLD, lds=2)
+    rendered = render_inventory(a_fabric(devices=(parts,)))
+    uri = f"{POD}/Endpoints/xpu-ld1"
+    endpoint = read_endpoint(uri, rendered.documents[uri], rendered.facts)
+    assert endpoint.units == {"/redfish/v1/Chassis/xpu/PCIeDevices/xpu/CXLLogicalDevices/1"}
+
+
 @pytest.mark.parametrize("name", ["gpu1", "nvme1", "nic1", "fpga1", "mem1"])
 def test_an_endpoint_of_a_device_means_the_whole_device(name: str) -> None:
     rendered = render_inventory(a_fabric())

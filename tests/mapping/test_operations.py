@@ -124,6 +124,14 @@ def test_a_release_has_nothing_to_take_back(tip: MemoryTip) -> None:
     assert take_back(tip, operation, frozenset({operation.released[0].vppb})) == ()
 
 
+def test_what_a_write_added_without_a_grant_stays(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU)).uri
+    ld = f"{ENDPOINTS}/mem2-ld0"
+    operation = opened(tip.patch(zone, zone_body(H1, ld)))
+    assert take_back(tip, operation, frozenset({operation.released[0].vppb})) == ()
+    assert tip.index.zones[zone].endpoints == (H1, ld)
+
+
 def test_what_a_client_deleted_meanwhile_is_left_alone(tip: MemoryTip) -> None:
     draft = tip.post(ZONES, zone_body(H1, GPU))
     operation = opened(draft)

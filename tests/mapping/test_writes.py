@@ -221,6 +221,16 @@ def test_an_occupied_vppb_is_not_granted(tip: MemoryTip) -> None:
     assert draft.operation.granted[0].vppb == VppbId("pod-sw", "0", 1)
 
 
+def test_a_swap_needs_no_second_vppb() -> None:
+    tip = a_tip(a_fabric(vppbs=1))
+    zone = tip.post(ZONES, zone_body(H1, GPU)).uri
+    draft = tip.patch(zone, zone_body(H1, NVME))
+    assert draft.operation is not None
+    (granted,), (released,) = draft.operation.granted, draft.operation.released
+    assert granted.vppb == released.vppb
+    assert set(tip.index.bindings.values()) == {granted}
+
+
 def test_an_absent_target_is_refused(tip: MemoryTip) -> None:
     tip.statuses[GPU] = ("Absent", "Critical")
     with refusal(409, "Base.PropertyValueResourceConflict", GPU, "Absent"):
@@ -386,6 +396,14 @@ def test_etag_parameters_are_428_and_empty_means_absent(tip: MemoryTip) -> None:
         tip.act(zone, "Zone.AddEndpoint", Endpoint=GPU, EndpointETag='"0.0"')
     good = f'W/"{tip.wanted_tag(zone)}.0"'
     tip.act(zone, "Zone.AddEndpoint", Endpoint=GPU, ZoneETag=good, EndpointETag="")
+
+
+def test_an_id_is_not_free_while_its_operation_is_open(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU, Id="blue")).uri
+    tip.tasks[zone] = TASK
+    tip.delete(zone)
+    with refusal(409, "TaskEvent.TaskStarted", TASK):
+        tip.post(ZONES, zone_body(Id="blue"))
 
 
 def test_a_resource_under_change_takes_only_delete(tip: MemoryTip) -> None:

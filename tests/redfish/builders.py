@@ -136,11 +136,12 @@ class Bench:
 
     def add_user(self, name: str, role: str, **properties: Any) -> str:
         uri, document = account_document(CATALOG, name, name, role)
-        raw = json.dumps({**document, **properties}).encode()
+        document = {**document, **properties}
+        raw = json.dumps(document).encode()
         self.accounts.apply([Edit(Space.DOCUMENT, uri, None, raw)])
         secret = SECRETS.get(name, SECRETS["admin"])
         self.accounts.apply([Edit(Space.SECRET, uri, None, secret)])
-        self.view.put(uri, "ManagerAccount", Origin.WANTED, **document, **properties)
+        self.view.put(uri, "ManagerAccount", Origin.WANTED, **document)
         return uri
 
     async def token(self, name: str = "admin") -> str:

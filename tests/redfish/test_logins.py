@@ -212,6 +212,14 @@ async def test_verified_credentials_are_remembered_until_the_secret_changes(
     assert await bench.accounts.verify("admin", "new-password") is not None
 
 
+async def test_a_locked_account_is_refused_although_its_password_is_remembered(
+    bench: Bench,
+) -> None:
+    assert await bench.accounts.verify("admin", "admin-password") is not None
+    bench.add_user("admin", "Administrator", Locked=True)
+    assert await bench.accounts.verify("admin", "admin-password") is None
+
+
 async def test_accounts_come_back_from_the_store() -> None:
     bench = Bench()
     uri = f"{ACCOUNTS}/x"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.requests import Request
+from redfish_fm.redfish.view import Origin
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write, WriteKind
 from tests.redfish.builders import (
     ENDPOINT,
@@ -332,6 +333,26 @@ async def test_a_patch_with_any_bad_property_names_all_and_does_nothing(bench: B
         ("PropertyValueTypeError", "#/Name"),
     ]
     assert bench.writes == []
+
+
+async def test_a_patch_reaches_the_writer_without_annotations(bench: Bench) -> None:
+    link = {"@odata.id": ENDPOINT}
+    body = {"@odata.id": ZONE, "Links": {"Endpoints": [link], "Endpoints@odata.count": 1}}
+    assert (await bench.send("PATCH", ZONE, body)).status == 200
+    assert bench.writes[0].body == {"Links": {"Endpoints": [link]}}
+
+
+async def test_zones_are_created_in_fabrics_only(bench: Bench) -> None:
+    uri = "/redfish/v1/CompositionService/ResourceZones"
+    bench.view.put(uri, "ZoneCollection", Origin.SERVICE)
+    assert (await bench.send("POST", uri, NAMES)).status == 405
+
+
+async def test_the_odata_document_follows_the_root(bench: Bench) -> None:
+    await bench.send("GET", "/redfish/v1/odata", user=None)
+    del bench.view.documents["/redfish/v1"]["Systems"]
+    document = json.loads((await bench.send("GET", "/redfish/v1/odata", user=None)).body)
+    assert "Systems" not in {each["name"] for each in document["value"]}
 
 
 async def test_inventory_takes_its_overlay_only(bench: Bench) -> None:

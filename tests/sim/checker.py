@@ -72,6 +72,7 @@ class Checker:
         self.failed = asyncio.Event()
         self.mirror = WantedState(self.base)
         self._stopped: set[str] = set()
+        self._makers: dict[str, Change] = {}
         for plant in self.plants:
             plant.watchers.append(self.acted)
 
@@ -167,10 +168,23 @@ class Checker:
             self.note(f"durable {change.seq} by {change.actor}: "
                       f"{', '.join(sorted(describe(edit) for edit in change.edits))}")  # fmt: skip
             for edit in change.edits:
-                if edit.space is Space.OPERATION and edit.pre is not None:
+                if edit.space is Space.DOCUMENT:
+                    self._document_changed(change, edit)
+                elif edit.space is Space.OPERATION and edit.pre is not None:
                     self._operation_moved(edit)
         self._consistent()
         self._nothing_unexplained()
+
+    def _document_changed(self, change: Change, edit: Edit) -> None:
+        """Only what an operation made goes with it: never what a client was promised since."""
+        if edit.pre is None:
+            self._makers[edit.key] = change
+        elif edit.post is None:
+            maker = self._makers.pop(edit.key)
+            stopped = {e.key for e in change.edits if e.space is Space.OPERATION and e.pre}
+            if change.actor == "reconcile":
+                own = maker.operation in stopped
+                self.expect(own, f"{edit.key} of change {maker.seq} was taken from its client")
 
     def _operation_moved(self, edit: Edit) -> None:
         before = decode_operation(edit.pre or b"")
@@ -178,22 +192,33 @@ class Checker:
         if before.open and after is not None and after.state is OperationState.STOPPING:
             self._taken_back(before)
         elif before.open and (after is None or not after.open):
-            self._ended(before)
+            self._ended(before, after)
 
     def _taken_back(self, before: Operation) -> None:
         self._stopped.add(before.id)
         self.counts["taken back"] += 1
-        wanted = self.wanted()
         for binding in before.granted:
-            gone = (binding.vppb, binding.target) not in wanted
-            self.expect(gone, f"operation {before.id} was taken back, {binding} is still wanted")
+            recorded = self.mirror.index.bindings.get(binding.vppb)
+            gone = recorded is None or before.uri not in recorded.holders
+            self.expect(gone, f"operation {before.id} was taken back, {recorded} is still wanted")
         raw = self.mirror.spaces[Space.DOCUMENT].get(before.uri)
         left = members(raw) & set(before.added) if raw is not None else set()
         self.expect(not left, f"operation {before.id} was taken back, {left} are still members")
 
-    def _ended(self, before: Operation) -> None:
-        well = before.ended_state is OperationState.COMPLETED
-        self.counts["operations completed" if well else "operations failed"] += 1
+    def _abandoned(self, before: Operation) -> None:
+        """Nothing is left to do for it, because a client deleted what it was about."""
+        self._stopped.add(before.id)
+        for binding in before.granted:
+            recorded = self.mirror.index.bindings.get(binding.vppb)
+            gone = recorded is None or before.uri not in recorded.holders
+            self.expect(gone, f"operation {before.id} is abandoned, {recorded} is wanted")
+
+    def _ended(self, before: Operation, after: Operation | None) -> None:
+        state = before.ended_state if after is None else after.state
+        self.counts[f"operations {state.value.lower()}"] += 1
+        if state is OperationState.CANCELLED and before.granted:
+            self._abandoned(before)
+            return
         if not self.weather.steady:
             return
         wanted = self.wanted()
@@ -346,7 +371,7 @@ class Checker:
             for entry in record.entries:
                 if entry.op is FeedOp.DELETED:
                     folded.pop(entry.uri, None)
-                elif entry.op is FeedOp.CREATED or entry.uri in folded:
+                elif entry.op is not FeedOp.OBSERVED:
                     folded[entry.uri] = entry.post or b""
         documents = dict(self.durable.spaces.get(Space.DOCUMENT, {}))
         self.expect(

@@ -36,7 +36,7 @@ COPIED = frozenset({"type", "enum", "format", "pattern", "minimum", "maximum", "
 RENAMED: Mapping[str, str] = {
     "readonly": "readOnly",
     "writeOnly": "writeOnly",
-    "description": "x-d",
+    "versionAdded": "x-added",
     "versionDeprecated": "x-deprecated",
     "enumVersionAdded": "x-enum-added",
     "requiredOnCreate": "x-required-on-create",

@@ -4,5 +4,7 @@ from tests.sim.model.explore import explore
 from tests.sim.model.mutants import MUTANTS
 from tests.sim.model.protocol import Protocol
 
-for variant in (Protocol, *MUTANTS):
+VARIANTS: tuple[type[Protocol], ...] = (Protocol, *MUTANTS)
+
+for variant in VARIANTS:
     print(explore(variant()).summary(variant()))
