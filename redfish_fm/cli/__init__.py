@@ -7,7 +7,7 @@ else to stderr. `--json` is there wherever something is shown.
 import click
 
 from redfish_fm import __version__
-from redfish_fm.cli import doctor, routes, serve, topology
+from redfish_fm.cli import doctor, routes, schemas, serve, topology
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,5 +16,11 @@ def main() -> None:
     """Redfish and Swordfish fabric manager, emulator and gateway."""
 
 
-for command in (serve.serve, topology.topology, routes.routes, doctor.doctor):
+for command in (
+    serve.serve,
+    topology.topology,
+    routes.routes,
+    schemas.schemas,
+    doctor.doctor,
+):
     main.add_command(command)

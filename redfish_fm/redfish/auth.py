@@ -17,6 +17,8 @@ from redfish_fm.redfish.sessions import RowT, Sessions
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="Redfish"'}
 
 _NOTHING: frozenset[str] = frozenset()
+_KNOWN_MAX = 1024
+"""Principals of sessions kept between requests; more than sessions that can be open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Authenticator:
         self._session_of = sessions.authenticate
         self._accounts = accounts
         self._roles = roles
+        self._known: dict[str, tuple[Account, Principal]] = {}
 
     async def principal(self, request: Request) -> Principal:
         """Return who sends `request`. A token wins over Basic. Raises RedfishError (401)."""
@@ -61,7 +64,12 @@ class Authenticator:
         account = None if row is None else self._accounts.find(row.user_name)
         if row is None or account is None or not account.usable:
             raise RedfishError(401, (messages.no_valid_session(),), CHALLENGE)
-        return self._principal(account, row.id)
+        known = self._known.get(row.id)
+        if known is None or known[0] is not account:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            known = self._known[row.id] = (account, self._principal(account, row.id))
+        return known[1]
 
     def _principal(self, account: Account, session: str | None) -> Principal:
         return Principal(

@@ -24,7 +24,7 @@ def check_content_type(headers: Mapping[str, str], body: bytes) -> None:
 def check_accept(headers: Mapping[str, str], media: str) -> None:
     """Refuse (406) a request whose Accept excludes `media`. No Accept takes anything."""
     header = headers.get("accept")
-    if header is None or not header.strip():
+    if header is None or header in (media, "*/*") or not header.strip():
         return
     best = max((_fit(each, media) for each in header.split(",")), default=(0, True))
     if best[0] == 0 or not best[1]:

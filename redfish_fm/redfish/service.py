@@ -64,6 +64,7 @@ class Service:
         self._accounts = accounts
         self._owner = owner
         self._body_bytes_max = body_bytes_max
+        self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
         resources = Resources(view, self._session_resources, Tasks(catalog, registries))
         self._answers = Answers(registries)
@@ -109,11 +110,11 @@ class Service:
         if principal is not None:
             self._authorize(request.method, target, principal)
         self._check_form(request, target)
-        tags = etag.parse_if_match(request.headers.get("if-match"))
         if request.method == "OPTIONS":
             return self._answers.options(target)
         if request.method in READING:
             return self._read(request, target)
+        tags = etag.parse_if_match(request.headers.get("if-match"))
         if not etag.matches(tags, target.found.wanted_tag):
             raise RedfishError(412, (messages.precondition_failed(),))
         return await self._commands.carry_out(request, target, principal, tags)
@@ -144,15 +145,21 @@ class Service:
         if principal.password_change_required and not self._is_own(target, principal):
             reason = messages.password_change_required(principal.account_uri)
             raise RedfishError(403, (reason,))
+        granted = principal.privileges
+        question = (found.type_name, method, granted)
+        if question in self._allowed:
+            return
         above: tuple[str, ...] = ()
-        if self._privileges.overridden(found.type_name):
+        overridden = self._privileges.overridden(found.type_name)
+        if overridden:
             above = self._catalog.ancestors(found.uri)
         allows = self._privileges.allows
-        granted = principal.privileges
-        if allows(found.type_name, method, granted, ancestors=above):
+        if allows(*question, ancestors=above):
+            if not overridden:
+                self._allowed.add(question)
             return
         own = self._is_own(target, principal)
-        if not own or not allows(found.type_name, method, granted, own=True, ancestors=above):
+        if not own or not allows(*question, own=True, ancestors=above):
             raise RedfishError(403, (messages.insufficient_privilege(),))
 
     def _is_own(self, target: Target, principal: Principal) -> bool:

@@ -257,6 +257,13 @@ def connection_with_a_chunk_of_another_ld() -> list[Violation]:
     return _connect(_zoned_pair(), "I1", "T-M1.0", "C-M1.1")
 
 
+@legal
+def connection_to_a_whole_mld_with_a_chunk_of_one_of_its_lds() -> list[Violation]:
+    index = a_fabric()
+    put_target(index, index.units["M1"])
+    return _connect(_with(zone("z1", "I1", "T-M1"), index=index), "I1", "T-M1", "C-M1.0")
+
+
 @illegal(Rule.CONNECTION_CHUNK_FOREIGN)
 def connection_with_its_own_chunk_and_one_of_another_ld() -> list[Violation]:
     return _connect(_zoned_pair(), "I1", "T-M1.0", "C-M1.0", "C-M1.1")

@@ -83,6 +83,12 @@ def test_that_connection_may_be_renamed_and_deleted_but_not_made_again(
     assert zoning.check_connection(index, broken, None, known)
 
 
+def test_a_zone_may_lose_an_end_of_a_connection_that_it_never_served(index: FabricIndex) -> None:
+    smaller = zone("Z3", "I3", "T3", "T5", "1", fabric="CXL")
+    assert not zoning.check_zone(index, smaller, index.zones["Z3"], known)
+    assert not zoning.check_endpoint_removal(index, "I9")
+
+
 def test_a_connection_across_zones_is_legal_once_its_target_has_moved(index: FabricIndex) -> None:
     wanted = connection("x", "I1", "T2", fabric="CXL")
     refused = zoning.check_connection(index, wanted, None, known)
