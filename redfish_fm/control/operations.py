@@ -113,15 +113,24 @@ class Operations:
         awaited = waiter is not None and not waiter.done()
         running = operation.state is OperationState.RUNNING
         state = operation.ended_state
-        await self._end(operation, None if running and awaited else state, True)
+        # Told already, unless who cancelled it was gone before that.
+        told = True if running else refusal(operation.messages or (messages.operation_failed(),))
+        await self._end(operation, None if running and awaited else state, told)
 
     async def abandon(self, operation: Operation) -> None:
         """Record that what was granted is wanted no more: somebody deleted the resource.
 
-        Raises RedfishError (503).
+        The record stays open for what it releases. Raises RedfishError (503).
         """
-        reason = refusal((messages.operation_failed(),))
-        await self._end(operation, OperationState.CANCELLED, reason)
+
+        def prepare(tip: TipView) -> Draft:
+            if tip.state.operations.get(operation.id) != operation:
+                return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            return self._stopping(tip, operation, OperationState.CANCELLED)
+
+        committed = await self._writer.submit(prepare, ACTOR)
+        if committed.change is not None:
+            self._tell(operation.id, refusal((messages.operation_failed(),)))
 
     async def take_back(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
         """Take back the grants of an operation and say why. Raises RedfishError (503).

@@ -65,7 +65,6 @@ class FabricLoop:
     ) -> None:
         self.fabric = fabric
         self._driver = driver
-        self._writer = writer
         self._published = published
         self._operations = operations
         self._clock = clock
@@ -82,6 +81,7 @@ class FabricLoop:
         self.violations: tuple[Violation, ...] = ()
         self.foreign: tuple[VppbId, ...] = ()
         self.cycles = 0
+        writer.tip_view.occupants.append(self._occupied)
 
     @property
     def rejected(self) -> int:
@@ -231,13 +231,11 @@ class FabricLoop:
         )
         self._report(found)
         self.foreign = tuple(vppb for vppb, _ in todo.foreign)
-        self._writer.tip_view.occupied_by_fabric[self.fabric] = frozenset(
-            {
-                *self._steps.settling.vppbs(),
-                *self.foreign,
-                *(binding.vppb for binding in releasing),
-            }
-        )
+
+    def _occupied(self) -> frozenset[VppbId]:
+        """Return which vPPBs must not be granted now: foreign, releasing or unsettled."""
+        releasing = self._releasing(())
+        return self._steps.settling.vppbs().union(self.foreign, (each.vppb for each in releasing))
 
     def _instead_of_shown(
         self, patches: Mapping[str, Mapping[str, Any]], seen: Observation | None

@@ -5,7 +5,7 @@ which vPPBs are occupied and how a newly added target does.
 """
 
 import datetime
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from redfish_fm.clocks import Clock
@@ -19,13 +19,16 @@ from redfish_fm.redfish.changes import Space
 
 
 class TipView:
-    """Satisfies mapping.drafts.Tip over the writer's tip. `occupied` is filled by the loops."""
+    """Satisfies mapping.drafts.Tip over the writer's tip.
+
+    `occupants` are asked at each write which vPPBs of their fabric must not be granted now.
+    """
 
     def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
         self.state = state
         self._published = published
         self._clock = clock
-        self.occupied_by_fabric: dict[str, frozenset[VppbId]] = {}
+        self.occupants: list[Callable[[], Iterable[VppbId]]] = []
 
     @property
     def next_id(self) -> str:
@@ -48,8 +51,8 @@ class TipView:
 
     @property
     def occupied(self) -> Container[VppbId]:
-        """The vPPBs last seen bound by others, or whose state is not known."""
-        return frozenset().union(*self.occupied_by_fabric.values())
+        """The vPPBs last seen bound by others, releasing, or whose state is not known."""
+        return frozenset().union(*(occupied() for occupied in self.occupants))
 
     def timestamp(self) -> str:
         """Return the wall time as Redfish DateTime text, in UTC with seconds."""

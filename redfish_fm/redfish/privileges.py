@@ -61,10 +61,16 @@ class Privileges:
     def _needed(self, type_name: str, method: str, ancestors: tuple[str, ...]) -> Alternatives:
         method = "GET" if method == "OPTIONS" else method
         for targets, operations in self._overrides.get(type_name, ()):
-            if method in operations and ancestors[-len(targets) :] == targets:
+            if method in operations and _stands_below(ancestors, targets):
                 return operations[method]
         operations = self._map.get(type_name, self._default)
         return operations.get(method, self._default.get(method, ()))
+
+
+def _stands_below(ancestors: tuple[str, ...], targets: tuple[str, ...]) -> bool:
+    """Return whether all `targets` are among `ancestors`, in that order, others in between."""
+    left = iter(ancestors)
+    return all(target in left for target in targets)
 
 
 def _operations(raw: Mapping[str, list[list[str]]]) -> dict[str, Alternatives]:

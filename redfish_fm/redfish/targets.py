@@ -66,6 +66,7 @@ class Targets:
         self._catalog = catalog
         self._resources = resources
         self._allow: dict[tuple[str, Origin], tuple[str, ...]] = {}
+        self._collection_allow: dict[str, tuple[str, ...]] = {}
         self._documents = {
             VERSION_DOCUMENT: _document(VERSION_DOCUMENT, VERSIONS, JSON),
             METADATA: _document(METADATA, metadata, XML),
@@ -141,8 +142,11 @@ class Targets:
         member = self._catalog.types.get(info.member or "")
         if not info.insertable or member is None or member.create is None:
             return READING
-        template = self._catalog.template_of(uri)
-        return (*READING, "POST") if template in member.create.collections else READING
+        methods = self._collection_allow.get(uri)
+        if methods is None:
+            fits = self._catalog.template_of(uri) in member.create.collections
+            methods = self._collection_allow[uri] = (*READING, "POST") if fits else READING
+        return methods
 
 
 def _resource_methods(info: TypeInfo, origin: Origin) -> tuple[str, ...]:

@@ -157,6 +157,12 @@ class Rig:
     def bound(self, fabric: str = "PCIe") -> dict[VppbId, BindTarget]:
         return self.hardware[fabric].oracle().bindings(fabric)
 
+    def rejected(self, fabric: str = "PCIe") -> int:
+        return self.loop(fabric).rejected
+
+    def clock_s(self) -> float:
+        return asyncio.get_running_loop().time()
+
     def oracle(self, fabric: str = "PCIe") -> Oracle:
         return self.hardware[fabric].oracle()
 
@@ -168,8 +174,9 @@ class Rig:
         bindings = self.published.state.index.bindings.values()
         return {each.vppb: each.target for each in bindings if each.fabric == fabric}
 
-    def assert_equal_to_disk(self) -> None:
+    async def assert_equal_to_disk(self) -> None:
         """Tip and published state equal a state built anew from what is durable."""
+        await self.until(lambda: self.kernel.writer.tip.seq == self.published.seq)
         fresh = WantedState(self.published.base)
         for space, keys in self.durable.spaces.items():
             for key, value in keys.items():
@@ -187,8 +194,10 @@ class Rig:
     async def converged(self, fabric: str = "PCIe", within_s: float = 60.0) -> None:
         """Wait until the hardware is as wanted and no operation is open."""
         await self.until(
-            lambda: self.bound(fabric) == self.wanted(fabric)
-            and not self.kernel.operations.open_of(fabric),
+            lambda: (
+                self.bound(fabric) == self.wanted(fabric)
+                and not self.kernel.operations.open_of(fabric)
+            ),
             within_s,
         )
 

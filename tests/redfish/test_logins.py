@@ -8,6 +8,7 @@ import pytest
 from redfish_fm.redfish import accounts as accounts_module
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.passwords import hash_password, verify_password
+from redfish_fm.redfish.view import Origin
 from tests.redfish.builders import SESSIONS, ZONE, ZONES, Bench, Row, keys
 
 LOGIN = {"UserName": "admin", "Password": "admin-password"}
@@ -161,6 +162,23 @@ async def test_roles_decide(bench: Bench) -> None:
         assert (await bench.send("GET", ZONE, user=user)).status == 200
     assert (await bench.send("GET", f"{ACCOUNTS}/admin", user="ro")).status == 403
     assert (await bench.send("GET", f"{ACCOUNTS}/ro", user="ro")).status == 200
+
+
+async def test_a_new_role_holds_at_once_for_open_sessions(bench: Bench) -> None:
+    token = await bench.token("op")
+    body = {"Name": "x"}
+    assert (await bench.send("POST", ZONES, body, user=None, x_auth_token=token)).status == 201
+    bench.add_user("op", "ReadOnly")
+    assert (await bench.send("POST", ZONES, body, user=None, x_auth_token=token)).status == 403
+
+
+async def test_what_stands_above_a_resource_decides_each_time(bench: Bench) -> None:
+    for place in ("Systems/H", "Managers/M", "Systems/H"):
+        uri = f"/redfish/v1/{place}/Certificates/1"
+        bench.view.put(uri, "Certificate", Origin.INVENTORY)
+        # GET needs ConfigureManager, but ConfigureComponents below a ComputerSystem.
+        below_system = place.startswith("Systems")
+        assert (await bench.send("GET", uri, user="op")).status == (200 if below_system else 403)
 
 
 async def test_a_session_ends_with_its_account(bench: Bench) -> None:

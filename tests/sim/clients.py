@@ -84,7 +84,7 @@ class Client:
 
     async def post_zone(self, process: Process) -> None:
         fabric = self.rng.choice(self.population.fabrics)
-        ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.choice((0, 1, 1, 2)))]
+        ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.choice((0, 1, 1, 1, 2, 2)))]
         body: dict[str, Any] = {"Links": {"Endpoints": refs(ends)}}
         if self.rng.random() < 0.2:
             body["Id"] = f"mine{self.rng.randrange(4)}"

@@ -100,6 +100,8 @@ class Disorder:
         """A technician removes what strangers and lies have left behind."""
         known = checker.wanted() | checker.releasing()
         for plant in plants:
+            # A command that was struck before the quiet may have claimed something since.
+            plant.faults.tell_truth()
             for vppb, target in plant.bound().items():
                 if (vppb, target) not in known and not plant.is_ours(vppb):
                     plant.execute(Unbind(vppb, target), "outside")

@@ -128,13 +128,13 @@ class Process:
     drivers: list[WatchedDriver]
     durable: DurableState
     alive: bool = True
-    requests: set[asyncio.Task[Any]] = field(default_factory=set)
+    requests: dict[asyncio.Task[Any], None] = field(default_factory=dict)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run something that dies with the process."""
         task = asyncio.get_running_loop().create_task(work)
-        self.requests.add(task)
-        task.add_done_callback(self.requests.discard)
+        self.requests[task] = None
+        task.add_done_callback(lambda done: self.requests.pop(done, None))
         return task
 
     async def crash(self) -> None:
