@@ -136,6 +136,7 @@ async def serve(config: Config) -> int:
             accounts,
             odata_types=sorted(base.odata_types),
             body_bytes_max=config.body_limit_bytes,
+            page_size=config.page_size,
         )
         await _serve_http(config, stack, folder, service, kernel, store, clock, running, stop)
     return 0

@@ -5,7 +5,9 @@ space; where the observed one differs, a change is committed, whose feed record 
 source. Resources in their normal state have no entry. DESIGN section 3, "Feed".
 """
 
-from collections.abc import Mapping
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +18,10 @@ from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind
+
+log = logging.getLogger(__name__)
 
 NORMAL = {"State": "Enabled", "Health": "OK", "LinkStatus": "LinkUp", "BindingStatus": "Unbound"}
 """What is not worth an entry."""
@@ -33,34 +38,39 @@ class Announcer:
         self._published = published
         self._clock = clock
         self._touched: dict[str, None] = {}
-        self._next_s = float("-inf")
+        self._news = asyncio.Event()
 
-    def touched(self, uris: set[str]) -> None:
+    def touched(self, uris: Iterable[str]) -> None:
         """Note resources whose observed properties changed."""
         self._touched.update(dict.fromkeys(uris))
+        if self._touched:
+            self._news.set()
 
-    async def announce(self) -> None:
-        """Commit what is new, as one change, at most once per INTERVAL_S.
+    async def run(self) -> None:
+        """Commit what is new, as one change, at most once per INTERVAL_S, until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            uris, self._touched = self._touched, {}
+            try:
+                await self._announce(uris)
+            except RedfishError as error:
+                log.info("announced later: %s", error)
+                self.touched(uris)
+            await self._clock.sleep(INTERVAL_S)
 
-        Raises RedfishError (503), and keeps what it has for the next call.
-        """
-        now_s = self._clock.now_s()
-        if not self._touched or now_s < self._next_s:
-            return
-        self._next_s = now_s + INTERVAL_S
-        told = self._published.state.spaces[Space.ANNOUNCED]
-        if self._edits(told):
-            await self._writer.submit(self._prepare, ACTOR)
-        self._touched.clear()
+    async def _announce(self, uris: Iterable[str]) -> None:
+        def prepare(tip: TipView) -> Draft:
+            edits = self._edits(uris, tip.state.spaces[Space.ANNOUNCED])
+            kind = OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION
+            return Draft(kind, "", tuple(edits))
 
-    def _prepare(self, tip: TipView) -> Draft:
-        edits = self._edits(tip.state.spaces[Space.ANNOUNCED])
-        kind = OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION
-        return Draft(kind, "", tuple(edits))
+        if self._edits(uris, self._published.state.spaces[Space.ANNOUNCED]):
+            await self._writer.submit(prepare, ACTOR)
 
-    def _edits(self, told: Mapping[str, bytes]) -> list[Edit]:
+    def _edits(self, uris: Iterable[str], told: Mapping[str, bytes]) -> list[Edit]:
         edits = []
-        for uri in self._touched:
+        for uri in uris:
             compact = compact_state(self._published.observed(uri) or {})
             now = msgspec.json.encode(compact) if compact else None
             if told.get(uri) != now:

@@ -111,6 +111,7 @@ class FabricLoop:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             tasks.create_task(self._watch())
+            tasks.create_task(self._announcer.run())
             tasks.create_task(self._cycle_for_ever())
 
     async def _watch(self) -> None:
@@ -161,7 +162,6 @@ class FabricLoop:
         steps = [step for step in todo.steps if self._steps.ready(step)]
         for step in steps:
             self._steps.start(step, self._tasks)
-        await self._announcer.announce()
         self.first_observed.set()
         return self._pause_s(todo, steps)
 

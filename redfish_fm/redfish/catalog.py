@@ -1,18 +1,27 @@
 """What the standard's schemas say, as facts: types, properties, URIs, verbs, actions; and what
 this service does with them (creatable, writable, deletable).
 
-Reads schemas/catalog.json (facts of DSP8010) and schemas/service.json (ours). Knows no request
-and no resource. Matching a URI costs one dict look-up per segment.
+Reads schemas/types (facts of DSP8010 and Swordfish) and schemas/service.json (ours). Knows no
+request and no resource. All types are known at start; the properties of one are read when they
+are first asked for.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from redfish_fm.redfish.properties import ObjectInfo, PropertyInfo, PropertyReader
+from redfish_fm.redfish.uri_tree import UriTree
+
+TYPES_FOLDER = "types"
+SERVICE_FILE = "service.json"
+
+OTHERWISE = "*"
+"""In CreateTable.refused: the reason for every property that the table does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,62 +45,168 @@ class CreateTable:
     optional: frozenset[str]
     refused: Mapping[str, str]
     collections: frozenset[str]
-    """URI templates of the collections where the type can be created."""
+    """URI templates of the collections where the type can be created; none: not yet anywhere."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class TypeInfo:
     """One resource type. For a collection type `member` names the type of its members."""
 
     name: str
     version: str | None
     odata_type: str
+    """"#Zone.v1_6_3.Zone": the newest version, which this service's own resources have."""
     schema_uri: str
+    """The published JSON schema of all versions, which `Link: describedby` names."""
+    publication_uri: str
+    """The published JSON schema of `odata_type`."""
+    csdl_uri: str
+    """The published CSDL file, with all versions."""
     uris: tuple[str, ...]
+    uris_deprecated: tuple[str, ...]
     insertable: bool
     updatable: bool
     deletable: bool
-    member: str | None = None
-    properties: Mapping[str, PropertyInfo] = field(default_factory=dict)
-    actions: Mapping[str, ActionInfo] = field(default_factory=dict)
-    create: CreateTable | None = None
-    writable_here: frozenset[str] = frozenset()
-    """Dotted paths a client may PATCH in a resource of Origin.WANTED; nothing else."""
-    overlay_here: frozenset[str] = frozenset()
-    """Dotted paths a client may PATCH in a resource of another origin; nothing else."""
-    deletable_here: bool = False
-    derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """Inverse links: dotted path -> (type, dotted path) of the links it mirrors."""
+    member: str | None
+    row: "ServiceRow"
+    _file: str
+    _reader: PropertyReader
+    _overlay: tuple[str, ...]
 
     @property
     def collection(self) -> bool:
         """Return whether this is a resource collection."""
         return self.member is not None
 
+    @property
+    def namespace(self) -> str:
+        """The OData namespace of `odata_type`: "Zone.v1_6_3"."""
+        return self.odata_type.lstrip("#").rpartition(".")[0]
 
-class CatalogPart(Enum):
-    """The two files a catalog is made of."""
+    @property
+    def create(self) -> CreateTable | None:
+        """What a POST may name, or None where we make none of these."""
+        return self.row.create
 
-    FACTS = "catalog.json"
-    SERVICE = "service.json"
+    @property
+    def writable_here(self) -> frozenset[str]:
+        """Dotted paths a client may PATCH in a resource of Origin.WANTED; nothing else."""
+        return self.row.writable
+
+    @property
+    def deletable_here(self) -> bool:
+        """Whether a client may delete one where it is not fixed."""
+        return self.row.deletable and self.deletable
+
+    @property
+    def derived(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """Inverse links: dotted path -> (type, dotted path) of the links it mirrors."""
+        return self.row.derived
+
+    @cached_property
+    def object(self) -> ObjectInfo:
+        """The type as an object."""
+        return self._reader.object(self._file, self.name)
+
+    @property
+    def properties(self) -> Mapping[str, PropertyInfo]:
+        """The properties by name, annotations left out."""
+        return self.object.properties
+
+    @cached_property
+    def actions(self) -> Mapping[str, ActionInfo]:
+        """The actions by name, "Zone.AddEndpoint" style, those of makers left out."""
+        listed = self.properties.get("Actions")
+        if listed is None or listed.object is None:
+            return {}
+        requests = self._reader.requests(self._file, listed.object.name)
+        unknown = self.row.actions - requests.keys()
+        if unknown:
+            raise ValueError(f"{SERVICE_FILE} names unknown actions: {sorted(unknown)}")
+        return {
+            name: ActionInfo(name, request, name in self.row.actions)
+            for name, request in requests.items()
+        }
+
+    @cached_property
+    def overlay_here(self) -> frozenset[str]:
+        """Dotted paths a client may PATCH in a resource of another origin; nothing else."""
+        declared = {path for path in self._overlay if declared_writable(self.find(path))}
+        return frozenset(declared) | self.row.overlay
+
+    def find(self, path: str) -> PropertyInfo | None:
+        """Return the property at a dotted path, or None."""
+        found, below = None, self.object
+        for name in path.split("."):
+            found = below.properties.get(name)
+            if found is None:
+                return None
+            below = found.object or _NOTHING
+        return found
 
 
-class _Node:
-    """One URI segment: literal children, then the parameter child."""
+_NOTHING = ObjectInfo("", False, dict, tuple)
 
-    __slots__ = ("children", "found", "parameter")
 
-    def __init__(self) -> None:
-        self.children: dict[str, _Node] = {}
-        self.parameter: _Node | None = None
-        self.found: tuple[TypeInfo, str] | None = None
+def declared_writable(info: PropertyInfo | None) -> bool:
+    """Return whether the schema lets a client set it: itself, or all that an object holds."""
+    if info is None or info.read_only or info.deprecated and info.object is not None:
+        return False
+    if info.writable:
+        return True
+    inner = info.items if info.items is not None else info
+    if inner.object is None:
+        return False
+    return all(declared_writable(each) for each in inner.object.properties.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRow:
+    """What service.json says of one type; the default is that of a type without a row."""
+
+    why: str = ""
+    later: str | None = None
+    """Which issue makes it creatable; until then no collection takes a POST."""
+    create: CreateTable | None = None
+    writable: frozenset[str] = frozenset()
+    overlay: frozenset[str] = frozenset()
+    deletable: bool = False
+    actions: frozenset[str] = frozenset()
+    derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    observed: frozenset[str] = frozenset()
+    """Dotted paths that observation owns where a driver is at work."""
+
+
+class _ResourceFacts(msgspec.Struct):
+    """One row of x-resources."""
+
+    odata_type: str
+    insertable: bool
+    updatable: bool
+    deletable: bool
+    uris: list[str]
+    uris_deprecated: list[str] = []
+    member: str | None = None
+
+
+class _File(msgspec.Struct):
+    """The head of one type file; its definitions stay text until they are asked for."""
+
+    published: str | None = msgspec.field(name="x-schema", default=None)
+    csdl: str | None = msgspec.field(name="x-csdl", default=None)
+    version: str | None = msgspec.field(name="x-version", default=None)
+    resources: dict[str, _ResourceFacts] = msgspec.field(name="x-resources", default_factory=dict)
+    definitions: msgspec.Raw = msgspec.field(name="$defs", default=msgspec.Raw(b"{}"))
 
 
 class Catalog:
     """All types this service knows, by name and by URI. Immutable once made."""
 
-    def __init__(self, facts: Mapping[str, Any], service: Mapping[str, Any]) -> None:
-        self.bundle = str(facts["bundle"])
+    def __init__(self, files: Mapping[str, bytes], service: Mapping[str, Any]) -> None:
+        decoder = msgspec.json.Decoder(_File)
+        self._files = {name: decoder.decode(text) for name, text in files.items()}
+        self._definitions: dict[str, Mapping[str, Any]] = {}
+        self.service = service
         self.roles: Mapping[str, frozenset[str]] = {
             name: frozenset(privileges) for name, privileges in service["roles"].items()
         }
@@ -99,47 +214,41 @@ class Catalog:
             name: tuple(privileges) for name, privileges in service["roles"].items()
         }
         self.task_monitor = str(service["task_monitor"])
-        reader = PropertyReader(facts["enums"], facts["objects"])
-        self.objects: Mapping[str, ObjectInfo] = reader.objects
-        self.types: Mapping[str, TypeInfo] = {
-            name: _type_info(name, raw, service["types"].get(name, {}), reader)
-            for name, raw in facts["types"].items()
-        }
+        self.types: Mapping[str, TypeInfo] = dict(self._type_infos(service))
         unknown = service["types"].keys() - self.types.keys()
         if unknown:
-            raise ValueError(f"service.json names unknown types: {sorted(unknown)}")
-        self._tree = _Node()
+            raise ValueError(f"{SERVICE_FILE} names unknown types: {sorted(unknown)}")
+        self._tree: UriTree[TypeInfo] = UriTree()
         for info in self.types.values():
-            for template in info.uris:
-                self._plant(template.rstrip("/"), info)
+            for template in (*info.uris, *info.uris_deprecated):
+                self._tree.plant(template.rstrip("/"), info)
 
     @classmethod
     def load(cls, directory: Path) -> "Catalog":
-        """Read the two files in `directory`. Raises OSError, ValueError or KeyError."""
-        facts, service = (
-            json.loads((directory / part.value).read_text("utf-8")) for part in CatalogPart
-        )
-        return cls(facts, service)
+        """Read the files in `directory`. Raises OSError, ValueError or KeyError."""
+        folder = directory / TYPES_FOLDER
+        files = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.json"))}
+        return cls(files, msgspec.json.decode((directory / SERVICE_FILE).read_bytes()))
 
     def type_of(self, uri: str) -> TypeInfo | None:
         """Return the type that the schemas place at `uri` (no trailing slash)."""
-        found = self._match(uri)
+        found = self._tree.match(uri)
         return None if found is None else found[0]
 
     def template_of(self, uri: str) -> str | None:
         """Return the URI template that `uri` fits, "/redfish/v1/Fabrics/{FabricId}" style."""
-        found = self._match(uri)
+        found = self._tree.match(uri)
         return None if found is None else found[1]
 
     def uri_of(self, type_name: str) -> str:
         """Return the one URI of a type that exists once, such as "SessionCollection".
 
-        Raises KeyError for an unknown type, ValueError for one with a template.
+        Raises KeyError for an unknown type, ValueError for one whose URIs are all templates.
         """
-        uri = self.types[type_name].uris[0]
-        if "{" in uri:
+        fixed = [uri for uri in self.types[type_name].uris if "{" not in uri]
+        if not fixed:
             raise ValueError(f"{type_name} has no fixed URI")
-        return uri
+        return fixed[0]
 
     def ancestors(self, uri: str) -> tuple[str, ...]:
         """Return the types above `uri`, outermost first, those unknown left out."""
@@ -159,74 +268,69 @@ class Catalog:
             return None
         return f"{self.uri_of('TaskCollection')}/{name}"
 
-    def _plant(self, template: str, info: TypeInfo) -> None:
-        node = self._tree
-        for segment in template.split("/"):
-            if segment.startswith("{"):
-                node.parameter = node.parameter or _Node()
-                node = node.parameter
-            else:
-                node = node.children.setdefault(segment, _Node())
-        node.found = node.found or (info, template)
+    def definitions(self, file: str) -> Mapping[str, Any]:
+        """Return the `$defs` of a type file, parsed once. Raises KeyError."""
+        found = self._definitions.get(file)
+        if found is None:
+            found = self._definitions[file] = msgspec.json.decode(self._files[file].definitions)
+        return found
 
-    def _match(self, uri: str) -> tuple[TypeInfo, str] | None:
-        nodes = [self._tree]
-        for segment in uri.split("/"):
-            below = [child for node in nodes if (child := node.children.get(segment))]
-            if segment:
-                below += [node.parameter for node in nodes if node.parameter is not None]
-            if not below:
-                return None
-            nodes = below
-        return next((node.found for node in nodes if node.found is not None), None)
+    def _type_infos(self, service: Mapping[str, Any]) -> Iterator[tuple[str, TypeInfo]]:
+        names = frozenset(name for file in self._files.values() for name in file.resources)
+        reader = PropertyReader(self.definitions, names)
+        overlay = tuple(service["overlay"]["paths"])
+        for stem, file in self._files.items():
+            published = file.published or ""
+            for name, facts in file.resources.items():
+                yield name, TypeInfo(
+                    name=name,
+                    version=file.version,
+                    odata_type=facts.odata_type,
+                    schema_uri=f"{published.rpartition('/')[0]}/{stem}.json",
+                    publication_uri=published,
+                    csdl_uri=file.csdl or "",
+                    uris=tuple(facts.uris),
+                    uris_deprecated=tuple(facts.uris_deprecated),
+                    insertable=facts.insertable,
+                    updatable=facts.updatable,
+                    deletable=facts.deletable,
+                    member=facts.member,
+                    row=_service_row(service["types"].get(name, {})),
+                    _file=stem,
+                    _reader=reader,
+                    _overlay=overlay,
+                )
 
 
-def _type_info(
-    name: str, raw: Mapping[str, Any], ours: Mapping[str, Any], reader: PropertyReader
-) -> TypeInfo:
-    version = raw.get("version")
-    return TypeInfo(
-        name=name,
-        version=version,
-        odata_type=f"#{name}.{version}.{name}" if version else f"#{name}.{name}",
-        schema_uri=raw["schema"],
-        uris=tuple(raw["uris"]),
-        insertable=raw["insertable"],
-        updatable=raw["updatable"],
-        deletable=raw["deletable"],
-        member=raw.get("member"),
-        properties=reader.properties(raw.get("properties", {})),
-        actions=_actions(raw.get("actions", {}), ours.get("actions", ()), reader),
-        create=_create_table(ours),
-        writable_here=frozenset(ours.get("writable", ())),
-        overlay_here=frozenset(ours.get("overlay", ())),
-        deletable_here=bool(ours.get("deletable")) and raw["deletable"],
+def _service_row(row: Mapping[str, Any]) -> ServiceRow:
+    if not row:
+        return _NO_ROW
+    return ServiceRow(
+        why=row["why"],
+        later=row.get("later"),
+        create=_create_table(row),
+        writable=frozenset((*row.get("writable", ()), *row.get("writable_here", {}))),
+        overlay=frozenset(row.get("overlay", ())),
+        deletable=bool(row.get("deletable")),
+        actions=frozenset(row.get("actions", ())),
         derived={
             path: tuple((source, link) for source, link in sources)
-            for path, sources in ours.get("derived", {}).items()
+            for path, sources in row.get("derived", {}).items()
         },
+        observed=frozenset(row.get("observed", ())),
     )
 
 
-def _actions(
-    raw: Mapping[str, Any], supported: list[str], reader: PropertyReader
-) -> dict[str, ActionInfo]:
-    unknown = set(supported) - raw.keys()
-    if unknown:
-        raise ValueError(f"service.json names unknown actions: {sorted(unknown)}")
-    return {
-        name: ActionInfo(name, reader.properties(parameters), name in supported)
-        for name, parameters in raw.items()
-    }
+_NO_ROW = ServiceRow()
 
 
-def _create_table(ours: Mapping[str, Any]) -> CreateTable | None:
-    if "create" not in ours:
+def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
+    if "create" not in row:
         return None
-    create = ours["create"]
+    create = row["create"]
     return CreateTable(
         frozenset(create["required"]),
         frozenset(create["optional"]),
         dict(create["refused"]),
-        frozenset(ours["collections"]),
+        frozenset() if "later" in row else frozenset(row["collections"]),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.registries import Registries, RegistryInfo
 from redfish_fm.redfish.sessions import TIMEOUT_S
 
@@ -16,15 +17,21 @@ REDFISH_VERSION = "1.20.0"
 
 PASSWORD_CHARS_MIN, PASSWORD_CHARS_MAX = 8, 128
 
-_NO_QUERY = {
+_FEATURES = {
     "DeepOperations": {"DeepPATCH": False, "DeepPOST": False},
     "ExcerptQuery": False,
-    "ExpandQuery": {"ExpandAll": False, "Levels": False, "Links": False, "NoLinks": False},
+    "ExpandQuery": {
+        "ExpandAll": True,
+        "Levels": True,
+        "Links": True,
+        "MaxLevels": LEVELS_MAX,
+        "NoLinks": True,
+    },
     "FilterQuery": False,
     "MultipleHTTPRequests": True,
-    "OnlyMemberQuery": False,
-    "SelectQuery": False,
-    "TopSkipQuery": False,
+    "OnlyMemberQuery": True,
+    "SelectQuery": True,
+    "TopSkipQuery": True,
 }
 _LANGUAGE = "en"
 
@@ -123,7 +130,7 @@ class _Maker:
             UUID=uuid,
             Vendor="redfish_fm",
             Product=f"redfish-fm {product_version}",
-            ProtocolFeaturesSupported=_NO_QUERY,
+            ProtocolFeaturesSupported=_FEATURES,
             Links={"Sessions": {"@odata.id": catalog.uri_of("SessionCollection")}},
         )
         made.linking(

@@ -135,14 +135,39 @@ def action_parameter_value_out_of_range(
     return Message("Base.ActionParameterValueOutOfRange", (value, name, action), related)
 
 
-def query_not_supported() -> Message:
-    """A query parameter that is not evaluated."""
-    return Message("Base.QueryNotSupported")
+def query_combination_invalid() -> Message:
+    """Query parameters that exclude each other, or one given twice."""
+    return Message("Base.QueryCombinationInvalid")
+
+
+def query_not_supported_on_resource() -> Message:
+    """A query parameter that means nothing for this resource."""
+    return Message("Base.QueryNotSupportedOnResource")
 
 
 def query_not_supported_on_operation() -> Message:
     """A query parameter with another method than GET or HEAD."""
     return Message("Base.QueryNotSupportedOnOperation")
+
+
+def query_parameter_out_of_range(value: str, name: str, allowed: str) -> Message:
+    """A query parameter's value below or above what `allowed` says."""
+    return Message("Base.QueryParameterOutOfRange", (value, name, allowed))
+
+
+def query_parameter_unsupported(name: str) -> Message:
+    """A query parameter that is not evaluated."""
+    return Message("Base.QueryParameterUnsupported", (name,))
+
+
+def query_parameter_value_format_error(value: str, name: str) -> Message:
+    """A query parameter's value in the wrong notation."""
+    return Message("Base.QueryParameterValueFormatError", (value, name))
+
+
+def query_parameter_value_type_error(value: str, name: str) -> Message:
+    """A query parameter's value that is no number where one is needed."""
+    return Message("Base.QueryParameterValueTypeError", (value, name))
 
 
 def session_limit_exceeded() -> Message:
@@ -300,8 +325,13 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     action_parameter_value_format_error,
     action_parameter_value_not_in_list,
     action_parameter_value_out_of_range,
-    query_not_supported,
+    query_combination_invalid,
+    query_not_supported_on_resource,
     query_not_supported_on_operation,
+    query_parameter_out_of_range,
+    query_parameter_unsupported,
+    query_parameter_value_format_error,
+    query_parameter_value_type_error,
     session_limit_exceeded,
     resource_cannot_be_deleted,
     resource_in_use,

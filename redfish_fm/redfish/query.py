@@ -1,21 +1,141 @@
-"""Query parameters. None is evaluated yet; the ones that ask for evaluation say so.
+"""Query parameters: which are evaluated, and what their values mean. Pure.
 
-The service root declares the same (ProtocolFeaturesSupported). Names without `$` that the
-standard does not define are ignored (DSP0266 "Query parameters").
+The service root announces the same (ProtocolFeaturesSupported). Names without `$` that the
+standard does not define are ignored; unknown names with `$` are refused (DSP0266 "Query
+parameters").
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.select import Selection, parse_select
 
-_NAMED = frozenset({"only", "excerpt", "includeoriginofcondition"})
+LEVELS_MAX = 6
+"""The deepest $levels (ProtocolFeaturesSupported.ExpandQuery.MaxLevels). What an answer may hold
+is bounded by its number of resources, so this only keeps a client from asking for nonsense."""
+
+Pairs = Iterable[tuple[str, str]]
+
+_EVALUATED = frozenset({"$expand", "$select", "$skip", "$top", "only"})
+_REFUSED = frozenset({"excerpt", "includeoriginofcondition"})
+_EXPAND = re.compile(r"([.*~])(?:\(\$levels=([0-9]+)\))?")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+_DIGITS_MAX = 15
+"""Longer numbers are out of range: no collection has that many members, and some JSON readers
+would not keep them exactly."""
 
 
-def check_query(query: Iterable[tuple[str, str]], reading: bool) -> None:
-    """Refuse parameters that would change the answer: 501 when reading, 400 for other methods."""
-    for name, _value in query:
-        if name.startswith("$") or name in _NAMED:
-            if reading:
-                raise RedfishError(501, (messages.query_not_supported(),))
-            raise RedfishError(400, (messages.query_not_supported_on_operation(),))
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """What $expand asks for: which links, and how many levels of them."""
+
+    subordinate: bool
+    """Links outside the Links property."""
+    links: bool
+    """Links inside the Links property."""
+    levels: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The evaluated parameters of one request; None where one is absent."""
+
+    select: Selection | None = None
+    expand: Expand | None = None
+    skip: int | None = None
+    top: int | None = None
+    only: bool = False
+
+    @property
+    def pages(self) -> bool:
+        """Return whether it asks for some of a collection's members."""
+        return self.skip is not None or self.top is not None
+
+
+def check_query(query: Pairs, reading: bool) -> None:
+    """Refuse names: 501 those not evaluated, 400 all of them where it is not GET or HEAD."""
+    named = [name for name, _ in query if name[:1] == "$" or name in _EVALUATED | _REFUSED]
+    if named and not reading:
+        raise RedfishError(400, (messages.query_not_supported_on_operation(),))
+    refused = dict.fromkeys(name for name in named if name not in _EVALUATED)
+    if refused:
+        found = tuple(messages.query_parameter_unsupported(name) for name in refused)
+        raise RedfishError(501, found)
+
+
+def read_query(query: Pairs) -> Query | None:
+    """Return what is to be evaluated; None where that is nothing.
+
+    Raises RedfishError (400) with everything that is wrong with the values.
+    """
+    given = [(name, value) for name, value in query if name in _EVALUATED]
+    if not given:
+        return None
+    values = dict(given)
+    wrong: list[Message] = []
+    if len(values) < len(given) or ("only" in values and len(values) > 1):
+        wrong.append(messages.query_combination_invalid())
+    found = {name: _value(name, text, wrong) for name, text in values.items()}
+    if wrong:
+        raise RedfishError(400, tuple(wrong))
+    return Query(**{name.removeprefix("$"): value for name, value in found.items()})  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str, wrong: list[Message]) -> object:
+    """Return one value, or None after adding to `wrong` what is wrong with it."""
+    try:
+        return _PARSERS[name](name, text)
+    except _Wrong as error:
+        wrong.append(error.message)
+        return None
+
+
+class _Wrong(Exception):
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.key)
+        self.message = message
+
+
+def _read_only(name: str, text: str) -> bool:
+    if text:
+        raise _Wrong(messages.query_parameter_value_format_error(text, name))
+    return True
+
+
+def _read_select(name: str, text: str) -> Selection:
+    selection = parse_select(text)
+    if selection is None:
+        raise _Wrong(messages.query_parameter_value_format_error(text, name))
+    return selection
+
+
+def _read_expand(name: str, text: str) -> Expand:
+    found = _EXPAND.fullmatch(text)
+    if found is None:
+        raise _Wrong(messages.query_parameter_value_format_error(text, name))
+    option, levels = found[1], found[2] or "1"
+    if len(levels) > _DIGITS_MAX or not 1 <= int(levels) <= LEVELS_MAX:
+        allowed = f"$levels=1 to $levels={LEVELS_MAX}"
+        raise _Wrong(messages.query_parameter_out_of_range(text, name, allowed))
+    return Expand(option in ".*", option in "~*", int(levels))
+
+
+def _read_number(name: str, text: str) -> int:
+    if _WHOLE_NUMBER.fullmatch(text) is None:
+        raise _Wrong(messages.query_parameter_value_type_error(text, name))
+    if text[0] == "-" or len(text) > _DIGITS_MAX:
+        allowed = f"0 to {10**_DIGITS_MAX - 1}"
+        raise _Wrong(messages.query_parameter_out_of_range(text, name, allowed))
+    return int(text)
+
+
+_PARSERS: dict[str, Callable[[str, str], object]] = {
+    "$expand": _read_expand,
+    "$select": _read_select,
+    "$skip": _read_number,
+    "$top": _read_number,
+    "only": _read_only,
+}

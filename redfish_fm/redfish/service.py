@@ -21,6 +21,7 @@ from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.metadata import metadata
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.query import check_query
+from redfish_fm.redfish.reading import Reader
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
@@ -28,11 +29,12 @@ from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.targets import PUBLIC, READING, Target, TargetKind, Targets, normal
 from redfish_fm.redfish.tasks import TaskResult, Tasks
-from redfish_fm.redfish.view import View
+from redfish_fm.redfish.view import Representation, View
 from redfish_fm.redfish.writes import Commit
 
 METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
 BODY_BYTES_MAX = 1 << 20
+_CREDENTIALS = frozenset({"authorization", "x-auth-token"})
 
 audit = logging.getLogger("redfish_fm.audit")
 
@@ -41,7 +43,8 @@ class Service:
     """Answers requests. Made once by the composition root; use from one event loop.
 
     `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
-    Task ended; `odata_types` are further types that imported documents have, for $metadata.
+    Task ended; `odata_types` are further types that imported documents have, for $metadata;
+    `page_size` is how many members of a collection one answer holds at most (None: all).
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Service:
         owner: Callable[[str], str | None] | None = None,
         odata_types: Iterable[str] = (),
         body_bytes_max: int = BODY_BYTES_MAX,
+        page_size: int | None = None,
     ) -> None:
         self._catalog = catalog
         self._privileges = privileges
@@ -67,6 +71,7 @@ class Service:
         self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
         resources = Resources(view, self._session_resources, Tasks(catalog, registries))
+        self._reader = Reader(catalog, resources, page_size)
         self._answers = Answers(registries)
         self._targets = Targets(catalog, resources, metadata(catalog, odata_types))
         self._authenticator = Authenticator(sessions, accounts, catalog.roles)
@@ -113,6 +118,8 @@ class Service:
         if request.method == "OPTIONS":
             return self._answers.options(target)
         if request.method in READING:
+            if request.query or self._reader.pages:
+                target = await self._evaluated(request, target, principal)
             return self._read(request, target)
         tags = etag.parse_if_match(request.headers.get("if-match"))
         if not etag.matches(tags, target.found.wanted_tag):
@@ -127,13 +134,28 @@ class Service:
             return self._answers.not_modified(target)
         return self._answers.read(target)
 
+    async def _evaluated(
+        self, request: Request, target: Target, principal: Principal | None
+    ) -> Target:
+        """Return `target` with what the query makes of it."""
+        asks = any(name == "$expand" for name, _ in request.query)
+        if asks and principal is None and not _CREDENTIALS.isdisjoint(request.headers):
+            # A public resource is for everybody; what $expand adds to it is not.
+            principal = await self._authenticator.principal(request)
+
+        def may_read(found: Representation) -> bool:
+            if principal is None:
+                return found.uri in PUBLIC
+            return self._may_read(found, principal)
+
+        return await self._reader.read(target, request.query, may_read)
+
     def _check_form(self, request: Request, target: Target) -> None:
         """Refuse what is wrong with the request before anything in it is looked at."""
-        reading = request.method in READING
         if len(request.body) > self._body_bytes_max:
             raise RedfishError(413, (messages.payload_too_large(),))
         if request.query:
-            check_query(request.query, reading)
+            check_query(request.query, request.method in ("GET", "HEAD"))
         if request.method in ("POST", "PATCH"):
             check_content_type(request.headers, request.body)
         check_accept(request.headers, target.media)
@@ -142,13 +164,23 @@ class Service:
     def _authorize(self, method: str, target: Target, principal: Principal) -> None:
         """Refuse (403) what the principal may not do."""
         found = target.found
-        if principal.password_change_required and not self._is_own(target, principal):
+        if principal.password_change_required and not self._is_own(found, principal):
             reason = messages.password_change_required(principal.account_uri)
             raise RedfishError(403, (reason,))
+        if not self._may(method, found, principal):
+            raise RedfishError(403, (messages.insufficient_privilege(),))
+
+    def _may_read(self, found: Representation, principal: Principal) -> bool:
+        if principal.password_change_required and not self._is_own(found, principal):
+            return False
+        return self._may("GET", found, principal)
+
+    def _may(self, method: str, found: Representation, principal: Principal) -> bool:
+        """Return whether the principal's privileges are enough."""
         granted = principal.privileges
         question = (found.type_name, method, granted)
         if question in self._allowed:
-            return
+            return True
         above: tuple[str, ...] = ()
         overridden = self._privileges.overridden(found.type_name)
         if overridden:
@@ -157,15 +189,14 @@ class Service:
         if allows(*question, ancestors=above):
             if not overridden:
                 self._allowed.add(question)
-            return
-        own = self._is_own(target, principal)
-        if not own or not allows(*question, own=True, ancestors=above):
-            raise RedfishError(403, (messages.insufficient_privilege(),))
+            return True
+        own = self._is_own(found, principal)
+        return own and allows(*question, own=True, ancestors=above)
 
-    def _is_own(self, target: Target, principal: Principal) -> bool:
+    def _is_own(self, found: Representation, principal: Principal) -> bool:
         """Return whether the resource is the principal's own session, account or other thing."""
-        uri = target.found.uri
-        if target.found.type_name == "Session":
+        uri = found.uri
+        if found.type_name == "Session":
             session = self._session_resources.session_at(uri)
             return session is not None and session.user_name == principal.user_name
         if uri == principal.account_uri:

@@ -188,7 +188,7 @@ class Rig:
     async def until(self, truth: Callable[[], bool], within_s: float = 60.0) -> None:
         """Wait in virtual time until something is so."""
         async with asyncio.timeout(within_s):
-            while not truth():
+            while not truth():  # noqa: ASYNC110 - whoever makes it true knows nothing of tests
                 await asyncio.sleep(0.01)
 
     async def converged(self, fabric: str = "PCIe", within_s: float = 60.0) -> None:

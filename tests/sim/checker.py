@@ -18,6 +18,7 @@ from redfish_fm.control.base import Base
 from redfish_fm.control.state import WantedState
 from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_zone
 from redfish_fm.fabric.model import BindTarget, Observation, VppbId
+from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
 from redfish_fm.redfish.changes import Change, Edit, FeedOp, Space
 from redfish_fm.redfish.requests import Request, Response
@@ -303,13 +304,17 @@ class Checker:
             missing = asked.adds - members(edit.post)
             self.expect(not missing, f"{uri} was stored without {missing}")
         if self.weather.steady:
-            self._holder_is_bound(uri)
+            self._is_bound_as_promised(uri, change)
 
-    def _holder_is_bound(self, uri: str) -> None:
-        opening = {(b.vppb, b.target) for o in self.open_operations() for b in o.granted}
-        for binding in self.mirror.index.bindings_of_holder(uri):
-            place = (binding.vppb, binding.target)
-            if place not in opening:
+    def _is_bound_as_promised(self, uri: str, change: Change) -> None:
+        """What this change recorded for `uri`, and nobody has taken since, is bound now."""
+        recorded = [decode_binding(edit.post) for edit in change.edits
+                    if edit.space is Space.BINDING and edit.post is not None]  # fmt: skip
+        for binding in recorded:
+            now = self.mirror.index.bindings.get(binding.vppb)
+            mine = now is not None and now.unit == binding.unit and uri in now.holders
+            if mine and uri in binding.holders:
+                place = (binding.vppb, binding.target)
                 bound = self.is_bound(binding.fabric, place)
                 self.expect(bound, f"{uri} was answered as done, but {place} is not bound")
 

@@ -74,7 +74,7 @@ class Client:
         """Do one thing."""
         actions = (
             (5, self.post_zone), (3, self.patch_zone), (4, self.add), (3, self.remove),
-            (3, self.delete_zone), (4, self.post_connection), (2, self.delete_connection),
+            (3, self.delete_zone), (4, self.move), (4, self.post_connection), (2, self.delete_connection),
             (1, self.delete_task), (1, self.read_task), (1, self.race), (1, self.describe),
         )  # fmt: skip
         (chosen,) = self.rng.choices([each for _, each in actions], [n for n, _ in actions])
@@ -132,6 +132,27 @@ class Client:
         zone = self._zone()
         if zone is not None:
             await self.write(process, "DELETE", zone)
+
+    async def move(self, process: Process) -> None:
+        """Give what one host has to another: the moment at which two may reach it."""
+        index = self.checker.mirror.index
+        zones = [zone for _, zone in sorted(index.zones.items()) if len(zone.endpoints) > 1]
+        if not zones:
+            return
+        zone = self.rng.choice(zones)
+        targets = [each for each in zone.endpoints if index.endpoints[each].host is None]
+        had = {index.endpoints[each].host for each in zone.endpoints}
+        others = [each.id for each in self.population.of(zone.fabric, Role.INITIATOR)
+                  if each.host not in had]  # fmt: skip
+        held = sorted(index.connections_of(targets[0])) if targets else []
+        for connection in held[:1]:
+            await self.write(process, "DELETE", connection)
+        await self.write(process, "DELETE", zone.id)
+        if others:
+            ends = [self.rng.choice(others), *targets]
+            body = {"Links": {"Endpoints": refs(ends)}}
+            path = f"/redfish/v1/Fabrics/{zone.fabric}/Zones"
+            await self.write(process, "POST", path, body, ends)
 
     async def race(self, process: Process) -> None:
         """Several clients change one zone with one ETag: at most one may succeed."""
@@ -205,6 +226,8 @@ class Client:
         tag: str | None = None,
     ) -> Change | None:
         """Send one write; return the change it made, if it is known to have made one."""
+        if not process.alive:
+            return None
         headers = {"x-auth-token": self.user}
         if body is not None:
             headers["content-type"] = "application/json"

@@ -1,0 +1,94 @@
+"""Announcing: what is worth telling is durable, told once, also across a restart."""
+
+import asyncio
+
+from redfish_fm.control.announce import INTERVAL_S, compact_state
+from redfish_fm.drivers.virtual.hardware import Hardware
+from redfish_fm.fabric.model import PortId
+from redfish_fm.redfish.changes import FeedOp, Space
+from redfish_fm.store.base import StoreFull
+from tests.control.builders import Rig, pcie, running_kernel
+from tests.drivers.fabrics import PCIE
+from tests.virtual_time import VirtualClock, in_virtual_time
+
+PORT = PortId("pcie1", "D1")
+PORT_URI = "/redfish/v1/Fabrics/PCIe/Switches/pcie1/Ports/D1"
+
+
+async def told(rig: Rig) -> list[tuple[str, bytes | None, bytes | None]]:
+    return [
+        (entry.uri, entry.pre, entry.post)
+        async for record in rig.store.follow(0)
+        for entry in record.entries
+        if entry.op is FeedOp.OBSERVED and entry.uri == PORT_URI
+    ]
+
+
+def test_only_what_is_worth_telling_and_not_normal_is_kept() -> None:
+    patch = {
+        "Status": {"State": "Enabled", "Health": "Warning", "Conditions": []},
+        "LinkStatus": "LinkUp",
+        "BindingStatus": "BoundLD",
+        "CurrentSpeedGbps": 32,
+    }
+    assert compact_state(patch) == {"Health": "Warning", "BindingStatus": "BoundLD"}
+    assert compact_state({}) == compact_state({"Status": {"State": "Enabled"}}) == {}
+
+
+@in_virtual_time
+async def test_a_link_that_goes_down_and_up_is_told_both_times() -> None:
+    async with running_kernel() as rig:
+        hardware = rig.hardware["PCIe"]
+        await asyncio.sleep(2.0)
+        assert await told(rig) == []
+        hardware.set_port(PORT, link_up=False)
+        await asyncio.sleep(2 * INTERVAL_S)
+        hardware.set_port(PORT, link_up=True)
+        await asyncio.sleep(2 * INTERVAL_S)
+        (_, nothing, down), (_, down_too, nothing_too) = await told(rig)
+        assert nothing is None and nothing_too is None
+        assert down == down_too and down is not None and b"LinkDown" in down
+        await rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_what_changed_while_nobody_looked_is_told_once_after_the_start() -> None:
+    hardware = {"PCIe": Hardware(PCIE, VirtualClock())}
+    async with running_kernel(hardware=hardware, inventories=(PCIE,)) as rig:
+        await asyncio.sleep(2.0)
+        durable = rig.durable
+    hardware["PCIe"].set_port(PORT, link_up=False)
+    for _ in range(2):
+        async with running_kernel(durable=durable, hardware=hardware, inventories=(PCIE,)) as rig:
+            await asyncio.sleep(2.0)
+            assert len(await told(rig)) == 1
+
+
+@in_virtual_time
+async def test_what_could_not_be_stored_is_told_later() -> None:
+    fail = [False]
+
+    def fault(_batch: int) -> StoreFull | None:
+        return StoreFull("full") if fail[0] else None
+
+    async with running_kernel(fault_before=fault) as rig:
+        await asyncio.sleep(2.0)
+        fail[0] = True
+        rig.hardware["PCIe"].set_port(PORT, link_up=False)
+        await asyncio.sleep(3.0)
+        assert await told(rig) == []
+        fail[0] = False
+        await asyncio.sleep(3.0)
+        assert len(await told(rig)) == 1
+
+
+@in_virtual_time
+async def test_a_deleted_zone_leaves_no_announcement_behind() -> None:
+    async with running_kernel() as rig:
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        rig.faults().observe_s = 0.0
+        rig.hardware["PCIe"].restart("pcie1", 3.0)
+        await asyncio.sleep(5.0)
+        await rig.delete(zone)
+        await asyncio.sleep(3.0)
+        assert zone not in rig.durable.spaces.get(Space.ANNOUNCED, {})

@@ -1,0 +1,133 @@
+"""The process: what it prints, how it ends, and what it says when it can not start."""
+
+import re
+import socket
+import threading
+import time
+
+from tests.e2e.service import PASSWORD, Client, Service, serving, zone_body
+
+PCIE = "/redfish/v1/Fabrics/PCIe"
+TWO_HOSTS = ("--topology", "two-hosts")
+
+
+def failing(*arguments: str) -> tuple[int, list[str], list[str]]:
+    """Start a service that can not start; return its exit code and both outputs."""
+    service = Service("--http", *arguments)
+    try:
+        return service.wait(), service.lines, service.complaints
+    finally:
+        service.close()
+
+
+def test_stdout_has_the_password_line_at_the_first_start_only_and_one_ready_line(tmp_path) -> None:
+    where = ("--state", str(tmp_path / "state"), *TWO_HOSTS)
+    with serving(*where, password=None) as (service, _):
+        assert service.terminate() == 0
+        first, ready = service.lines
+        told = re.fullmatch(r"redfish-fm first start: user admin password (\S+)", first)
+        assert told is not None
+        assert re.fullmatch(r"redfish-fm ready URL=http://127\.0\.0\.1:\d+/redfish/v1/", ready)
+    with serving(*where, password=None) as (service, url):
+        client = Client(url)
+        assert client("GET", "/redfish/v1/Systems").status == 401
+        body = {"UserName": "admin", "Password": told.group(1)}
+        assert client("POST", "/redfish/v1/SessionService/Sessions", body).status == 201
+        client.close()
+        assert service.terminate() == 0
+        assert len(service.lines) == 1 and service.lines[0].startswith("redfish-fm ready ")
+
+
+def test_a_password_from_the_environment_is_not_shown_anywhere(tmp_path) -> None:
+    with serving("--state", str(tmp_path / "state"), *TWO_HOSTS) as (service, url):
+        client = Client(url)
+        assert client("GET", "/redfish/v1/Systems").status == 200
+        client.close()
+        assert service.terminate() == 0
+        assert len(service.lines) == 1
+        assert PASSWORD not in "\n".join(service.lines + service.complaints)
+
+
+def test_sigterm_ends_it_with_0_in_3_s_with_open_connections_and_a_running_operation(
+    tmp_path,
+) -> None:
+    # A command of the virtual switch takes 2 ms of fabric time, so here more than a minute.
+    slow = ("--time-scale", "0.00003")
+    with serving("--state", str(tmp_path / "state"), *TWO_HOSTS, *slow) as (service, url):
+        host, port = url.removeprefix("http://").split(":")
+        idle = socket.create_connection((host, int(port)))
+        kept, waiting, answers = Client(url), Client(url), []
+        kept.get("/redfish/v1/Systems")
+        body = zone_body(f"{PCIE}/Endpoints/host1-1", f"{PCIE}/Endpoints/gpu1", Id="z")
+
+        def ask() -> None:
+            answers.append(waiting("POST", f"{PCIE}/Zones", body))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while kept("GET", f"{PCIE}/Zones/z").status != 200:
+            time.sleep(0.01)
+        begun_s = time.monotonic()
+        assert service.terminate() == 0
+        assert time.monotonic() - begun_s < 3.0
+        asking.join(10)
+        # The truth, not a cut connection: the zone is stored and the work goes on after a start.
+        (answer,) = answers
+        assert answer.status == 202 and answer.json["TaskState"] == "Running", answer
+        for each in (kept, waiting):
+            each.close()
+        idle.close()
+        assert not [line for line in service.complaints if "Traceback" in line]
+    with serving("--state", str(tmp_path / "state"), *TWO_HOSTS) as (service, url):
+        client = Client(url)
+        task = answer.json["@odata.id"]
+        while client.get(task)["TaskState"] == "Running":
+            time.sleep(0.01)
+        assert client.get(task)["TaskState"] == "Completed"
+        client.close()
+
+
+def test_a_second_process_on_the_same_state_says_so_in_one_line_and_ends(tmp_path) -> None:
+    where = ("--state", str(tmp_path / "state"), *TWO_HOSTS)
+    with serving(*where) as (service, url):
+        code, lines, complaints = failing(*where, "--port", "0")
+        assert (code, lines) == (1, [])
+        assert "in use" in complaints[0] and not any("Traceback" in each for each in complaints)
+        client = Client(url)
+        client.get("/redfish/v1/Systems")
+        client.close()
+        assert service.terminate() == 0
+
+
+def test_a_state_of_another_topology_is_refused_in_one_line(tmp_path) -> None:
+    where = ("--state", str(tmp_path / "state"))
+    with serving(*where, *TWO_HOSTS) as (service, _):
+        assert service.terminate() == 0
+    code, lines, complaints = failing(*where, "--topology", "ai-pod", "--port", "0")
+    assert (code, lines) == (1, [])
+    assert "belongs to" in complaints[0] and "two-hosts" in complaints[0]
+    assert not any("Traceback" in each for each in complaints)
+
+
+def test_a_taken_port_is_told_in_one_line() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, lines, complaints = failing("--ephemeral", *TWO_HOSTS, "--port", str(port))
+    assert code == 1 and lines == []
+    assert any(str(port) in each and "in use" in each for each in complaints)
+    assert not any("Traceback" in each for each in complaints)
+
+
+def test_metrics_and_health_answer_without_a_login(tmp_path) -> None:
+    with serving("--state", str(tmp_path / "state"), *TWO_HOSTS) as (_, url):
+        client = Client(url)
+        body = zone_body(f"{PCIE}/Endpoints/host1-1", f"{PCIE}/Endpoints/gpu1")
+        assert client("POST", f"{PCIE}/Zones", body).status == 201
+        assert client("GET", "/healthz").status == 200
+        text = client("GET", "/metrics").body.decode()
+        assert 'redfish_fm_observations_total{fabric="PCIe"}' in text
+        commits = re.search(r"^redfish_fm_commits_total (\S+)", text, re.MULTILINE)
+        assert commits is not None and float(commits.group(1)) >= 2
+        client.close()
