@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,13 @@ from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
-from redfish_fm.redfish.changes import Change, Edit, Space
+from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.documents import account_document, service_documents
+from redfish_fm.redfish.identity import Identity
 from redfish_fm.redfish.passwords import hash_password
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.writes import OutcomeKind
@@ -107,34 +109,30 @@ async def serve(config: Config) -> int:
         world = source(stored)
         drivers = await stack.enter_async_context(_drivers(config, world, clock))
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
-        base = _base(config, tables, world, service_uuid)
+        wanted_types = _wanted_types(world, stored)
+        base = _base(config, tables, world, wanted_types, service_uuid)
         kernel = Kernel(store, base, drivers, clock, _kernel_config(config))
-        accounts = Accounts()
-        accounts.load(stored.spaces)
-        kernel.writer.on_publish.append(lambda changes: _follow(accounts, changes))
+        identity = _identity(config, tables.catalog, SessionRows(store, kernel.writer), clock)
+        await identity.load(stored.spaces)
+        kernel.writer.on_publish.append(identity.published)
         kernel.start(stored)
         del stored
-        running = asyncio.create_task(kernel.run())
+        running = asyncio.create_task(_run(kernel, identity))
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
-        sessions = Sessions(
-            SessionRows(store, kernel.writer),
-            SessionRow,
-            clock,
-            timeout_s=config.session_timeout_s,
-            limit=config.session_limit,
-        )
-        await sessions.load()
         service = Service(
             tables.catalog,
             tables.registries,
             tables.privileges,
             kernel.published,
             kernel.commits.commit,
-            sessions,
-            accounts,
-            odata_types=sorted(base.odata_types),
+            identity.sessions,
+            identity.accounts,
+            owner=kernel.operations.owner_of,
+            roles=identity.roles,
+            replay=kernel.retries.outcome,
+            odata_types=sorted(base.odata_types | wanted_types),
             body_bytes_max=config.body_limit_bytes,
             page_size=config.page_size,
         )
@@ -217,7 +215,23 @@ async def _drivers(
             await driver.close()
 
 
-def _base(config: Config, tables: _Tables, world: World, service_uuid: str) -> Base:
+def _wanted_types(world: World, stored: StoredState) -> set[str]:
+    """Return the @odata.type of every wanted document: imports bring older versions."""
+    documents = [*stored.spaces.get(Space.DOCUMENT, {}).values()]
+    documents += [edit.post for edit in world.first if edit.space is Space.DOCUMENT and edit.post]
+    decoder = msgspec.json.Decoder(_Typed)
+    return {decoder.decode(raw).odata_type for raw in documents}
+
+
+class _Typed(msgspec.Struct):
+    """The one property that is looked at."""
+
+    odata_type: str = msgspec.field(name="@odata.type", default="")
+
+
+def _base(
+    config: Config, tables: _Tables, world: World, wanted_types: set[str], service_uuid: str
+) -> Base:
     catalog = tables.catalog
     served = {
         name
@@ -229,9 +243,14 @@ def _base(config: Config, tables: _Tables, world: World, service_uuid: str) -> B
     service = service_documents(
         catalog,
         tables.registries,
+        tables.privileges,
         uuid=service_uuid,
         product_version=__version__,
         top_level=top_level,
+        odata_types={
+            *wanted_types,
+            *(str(each.get("@odata.type", "")) for each in world.documents.values()),
+        },
         session_timeout_s=config.session_timeout_s,
     )
     return Base({**world.documents, **service}, world.facts, service)
@@ -245,9 +264,21 @@ def _kernel_config(config: Config) -> KernelConfig:
     return KernelConfig(config.sync_budget_s, policy)
 
 
-def _follow(accounts: Accounts, changes: Sequence[Change]) -> None:
-    for change in changes:
-        accounts.apply(change.edits)
+def _identity(config: Config, catalog: Catalog, rows: SessionRows, clock: Clock) -> Identity:
+    sessions = Sessions(
+        rows, SessionRow, clock, timeout_s=config.session_timeout_s, limit=config.session_limit
+    )
+    return Identity(Accounts(), Roles(catalog.roles), sessions)
+
+
+async def _run(kernel: Kernel, identity: Identity) -> None:
+    """Run the kernel, and beside it the sweep of sessions, until the kernel has ended."""
+    async with asyncio.TaskGroup() as tasks:
+        sweeping = tasks.create_task(identity.sessions.run())
+        try:
+            await kernel.run()
+        finally:
+            sweeping.cancel()
 
 
 async def _first_start(

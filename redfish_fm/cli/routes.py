@@ -40,7 +40,7 @@ def _rows(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
 def _verbs(info: TypeInfo, creates: bool) -> str:
     offered = {
         "POST": creates,
-        "PATCH": bool(info.writable_here or info.overlay_here),
+        "PATCH": info.updatable and bool(info.writable_here or info.overlay_here),
         "DELETE": info.deletable_here,
     }
     return " ".join(["GET", "HEAD", *(verb for verb, given in offered.items() if given)])

@@ -14,6 +14,7 @@ from redfish_fm.control.commits import Commits
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
 from redfish_fm.control.reconcile import FabricLoop, Policy
+from redfish_fm.control.retries import Retries
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver
@@ -47,7 +48,8 @@ class Kernel:
         self.published = Published(WantedState(base))
         self.writer = Writer(store, base, self.published, clock)
         self.operations = Operations(self.writer, self.published, clock)
-        self.commits = Commits(self.writer, self.operations, config.sync_budget_s)
+        self.retries = Retries(self.writer, self.published, clock)
+        self.commits = Commits(self.writer, self.operations, self.retries, config.sync_budget_s)
         self.loops = {
             fabric: FabricLoop(
                 fabric,
@@ -94,6 +96,7 @@ class Kernel:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.writer.close()
+                await self.retries.close()
         for task in self._running:
             task.cancel()
         if self._running:

@@ -6,6 +6,7 @@ taken back. Releases only roll forward, so a record stays open until they are ob
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 from redfish_fm.clocks import Clock
@@ -68,6 +69,11 @@ class Operations:
         """Return the URI of the Task that shows an operation, as last published."""
         operation = self._published.state.operations.get(operation_id)
         return None if operation is None else operation.task
+
+    def owner_of(self, task: str) -> str | None:
+        """Return the user name of who started the operation that a Task shows."""
+        operation = self._published.state.task_operation(task)
+        return None if operation is None else operation.actor
 
     async def verdict(self, operation_id: str, budget_s: float) -> bool:
         """Wait for the end of an operation; False where it is still open after `budget_s`.
@@ -160,9 +166,15 @@ class Operations:
         await self._writer.submit(prepare, ACTOR)
 
     async def cancel(
-        self, task: str, actor: str, if_match: tuple[str, ...] | None = None
+        self,
+        task: str,
+        actor: str,
+        if_match: tuple[str, ...] | None = None,
+        finish: Callable[[Draft, TipView], Draft] = lambda draft, _: draft,
     ) -> Committed:
         """Delete a Task: forget a finished one, take back the grants of an open one.
+
+        `finish` may add edits to the draft.
 
         Raises RedfishError: 404 where there is none, 412 for another state of it, 409 where
         nothing can be taken back.
@@ -176,11 +188,11 @@ class Operations:
                 raise RedfishError(412, (messages.precondition_failed(),))
             if not operation.open:
                 gone = self._edit(operation, None)
-                return Draft(OutcomeKind.DELETED, task, (gone,))
+                return finish(Draft(OutcomeKind.DELETED, task, (gone,)), tip)
             if not operation.granted:
                 raise RedfishError(409, (messages.operation_not_allowed(),))
             draft = self._stopping(tip, operation, OperationState.CANCELLED)
-            return replace(draft, kind=OutcomeKind.DELETED, uri=task)
+            return finish(replace(draft, kind=OutcomeKind.DELETED, uri=task), tip)
 
         committed = await self._writer.submit(prepare, actor)
         self._tell(task.rsplit("/", 1)[-1], refusal((messages.operation_failed(),)))

@@ -5,7 +5,7 @@ which vPPBs are occupied and how a newly added target does.
 """
 
 import datetime
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from redfish_fm.clocks import Clock
@@ -58,6 +58,10 @@ class TipView:
         """Return the wall time as Redfish DateTime text, in UTC with seconds."""
         return date_time(self._clock.wall_s())
 
+    def wall_s(self) -> float:
+        """Return the wall time in seconds since 1970."""
+        return self._clock.wall_s()
+
     def document(self, uri: str) -> Mapping[str, Any] | None:
         """Return the wanted document, or inventory with its overlay."""
         return self.state.document(uri)
@@ -73,6 +77,14 @@ class TipView:
     def overlay(self, uri: str) -> bytes | None:
         """Return the bytes stored in OVERLAY space."""
         return self.state.spaces[Space.OVERLAY].get(uri)
+
+    def secret(self, uri: str) -> bytes | None:
+        """Return the bytes stored in SECRET space."""
+        return self.state.spaces[Space.SECRET].get(uri)
+
+    def members(self, collection: str) -> Sequence[str]:
+        """Return the URIs of a collection's members."""
+        return self.state.members_of(collection)
 
     def is_wanted(self, uri: str) -> bool:
         """Return whether `uri` lives in DOCUMENT space."""

@@ -4,7 +4,7 @@ Pure values and one protocol between mapping and control: control keeps a Tip ov
 state and hands it to `writes.prepare`; the Draft that comes back is what it commits. No I/O.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -51,6 +51,10 @@ class Tip(Protocol):
         """Return the wall time as Redfish DateTime text with seconds and zone."""
         ...
 
+    def wall_s(self) -> float:
+        """Return the wall time in seconds since 1970."""
+        ...
+
     def document(self, uri: str) -> Mapping[str, Any] | None:
         """Return the wanted document, or inventory with its overlay laid over; else None.
 
@@ -68,6 +72,14 @@ class Tip(Protocol):
 
     def overlay(self, uri: str) -> bytes | None:
         """Return the bytes stored in OVERLAY space, or None."""
+        ...
+
+    def secret(self, uri: str) -> bytes | None:
+        """Return the bytes stored in SECRET space, or None."""
+        ...
+
+    def members(self, collection: str) -> Sequence[str]:
+        """Return the URIs of a collection's members."""
         ...
 
     def is_wanted(self, uri: str) -> bool:

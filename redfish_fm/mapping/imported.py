@@ -146,11 +146,13 @@ def _split(
     return wanted, inventory
 
 
-_NOT_SERVED = frozenset({"@Redfish.Copyright", "@odata.etag", "Members", "Members@odata.count"})
+# Actions are those of the service that was recorded; ours are advertised where they work.
+_NOT_SERVED = frozenset({"@Redfish.Copyright", "@odata.etag", "Actions"})
+_DERIVED = _NOT_SERVED | {"Members", "Members@odata.count"}
 
 
 def _tidy(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    dropped = _NOT_SERVED if name.endswith("Collection") else {"@Redfish.Copyright", "@odata.etag"}
+    dropped = _DERIVED if name.endswith("Collection") else _NOT_SERVED
     kept = {key: value for key, value in document.items() if key not in dropped}
     return strip_inverse(name, kept)
 

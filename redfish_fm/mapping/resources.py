@@ -68,10 +68,6 @@ def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Ti
         if task is not None:
             # Deleted, but its operation may still have something to take back from that URI.
             raise refusals.busy(task)
-        task = tip.busy(f"{collection}/{wished}")
-        if task is not None:
-            # Its former bearer is gone, but not yet from the hardware.
-            raise refusals.busy(task)
         return wished
     # A client may have taken the very Id that the sequence number gives.
     n, candidate = 0, tip.next_id

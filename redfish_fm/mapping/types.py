@@ -1,6 +1,6 @@
 """The @odata.type of every document that mapping makes: DSP8010 2025.4, one place.
 
-Pure table; a test holds it to schemas/catalog.json, which stays the authority.
+Pure table; a test holds it to schemas/types, which stay the authority.
 """
 
 ODATA_TYPES: dict[str, str] = {
@@ -12,12 +12,14 @@ ODATA_TYPES: dict[str, str] = {
     "Endpoint": "#Endpoint.v1_8_2.Endpoint",
     "Fabric": "#Fabric.v1_4_0.Fabric",
     "Manager": "#Manager.v1_24_0.Manager",
+    "ManagerAccount": "#ManagerAccount.v1_14_1.ManagerAccount",
     "MemoryChunks": "#MemoryChunks.v1_6_2.MemoryChunks",
     "MemoryDomain": "#MemoryDomain.v1_5_1.MemoryDomain",
     "PCIeDevice": "#PCIeDevice.v1_21_0.PCIeDevice",
     "PCIeFunction": "#PCIeFunction.v1_7_0.PCIeFunction",
     "Port": "#Port.v1_18_0.Port",
     "Processor": "#Processor.v1_22_0.Processor",
+    "Role": "#Role.v1_3_3.Role",
     "Switch": "#Switch.v1_11_0.Switch",
     "Task": "#Task.v1_7_4.Task",
     "VirtualCXLSwitch": "#VirtualCXLSwitch.v1_0_0.VirtualCXLSwitch",

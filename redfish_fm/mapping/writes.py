@@ -7,12 +7,14 @@ RedfishError with every reason; returns the Draft to commit otherwise. Order of 
 
 from collections.abc import Callable
 
-from redfish_fm.mapping import connections, endpoints, generic, refusals, zones
+from redfish_fm.mapping import accounts, connections, endpoints, generic, refusals, roles, zones
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish import etag
+from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.roles import ROLES
 from redfish_fm.redfish.writes import Write, WriteKind
 
 _Preparer = Callable[[Write, Tip], Draft]
@@ -28,8 +30,17 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("Endpoint", WriteKind.CREATE): endpoints.create,
     ("Endpoint", WriteKind.PATCH): endpoints.patch,
     ("Endpoint", WriteKind.DELETE): endpoints.delete,
+    ("ManagerAccount", WriteKind.CREATE): accounts.create,
+    ("ManagerAccount", WriteKind.PATCH): accounts.patch,
+    ("ManagerAccount", WriteKind.DELETE): accounts.delete,
+    ("Role", WriteKind.CREATE): roles.create,
+    ("Role", WriteKind.PATCH): roles.patch,
+    ("Role", WriteKind.DELETE): roles.delete,
 }
 """What has rules of its own, in DOCUMENT space; the rest is generic."""
+
+HOMES = {"ManagerAccount": ACCOUNTS, "Role": ROLES}
+"""Type -> the one collection it has rules in; other types of PREPARERS have theirs in fabrics."""
 
 ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "Zone.AddEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
@@ -81,14 +92,22 @@ def _uri_of(value: object) -> str:
     return next(iter(uris_at(value, [])), "")
 
 
+def _at_home(name: str, uri: str) -> bool:
+    """Return whether a type's own rules hold at `uri`: its collection, or a resource in it."""
+    home = HOMES.get(name)
+    if home is None:
+        return fabric_of(uri) is not None
+    return uri == home or uri.startswith(f"{home}/")
+
+
 def _preparer(write: Write, tip: Tip) -> _Preparer:
     name = write.type_name.removesuffix("Collection")
     if write.kind is WriteKind.CREATE:
-        if fabric_of(write.uri) is None or (name, write.kind) not in PREPARERS:
+        if not _at_home(name, write.uri) or (name, write.kind) not in PREPARERS:
             raise refusals.not_allowed()
         return PREPARERS[name, write.kind]
     in_documents = tip.is_wanted(write.uri)
-    if in_documents and (name, write.kind) in PREPARERS and fabric_of(write.uri) is not None:
+    if in_documents and (name, write.kind) in PREPARERS and _at_home(name, write.uri):
         return PREPARERS[name, write.kind]
     if write.kind is WriteKind.ACTION:
         raise refusals.action_not_supported(write.action or "")

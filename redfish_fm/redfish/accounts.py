@@ -15,7 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.passwords import hash_password, verify_password
+from redfish_fm.redfish.passwords import hash_password, set_s, verify_password
+
+ACCOUNTS = "/redfish/v1/AccountService/Accounts"
+"""The collection of accounts that can log in; ManagerAccounts elsewhere (imports) can not."""
 
 _HASHES_AT_ONCE = 2
 """Each takes 16 MiB and a core for 70 ms; more would let a stranger starve the service."""
@@ -39,6 +42,10 @@ class Account:
         return self.enabled and not self.locked
 
 
+_SPACES = (Space.SECRET, Space.DOCUMENT)
+_BELOW = f"{ACCOUNTS}/"
+
+
 class Accounts:
     """All accounts. Use from one event loop."""
 
@@ -53,19 +60,28 @@ class Accounts:
 
     def load(self, spaces: Mapping[Space, Mapping[str, bytes]]) -> None:
         """Take over stored accounts; call once, before the first login."""
-        for space in (Space.DOCUMENT, Space.SECRET):
+        for space in _SPACES:
             for key, value in spaces.get(space, {}).items():
                 self.apply([Edit(space, key, None, value)])
 
-    def apply(self, edits: Iterable[Edit]) -> None:
-        """Follow durable edits; those that are not about accounts are ignored."""
+    def apply(self, edits: Iterable[Edit]) -> set[str]:
+        """Follow durable edits; those that are not about accounts are ignored.
+
+        Returns the user names whose sessions end with them: of accounts that were deleted,
+        disabled or renamed, or whose password was changed.
+        """
+        ended: set[str] = set()
         for edit in edits:
+            if edit.space not in _SPACES or not edit.key.startswith(_BELOW):
+                continue
+            before = self._accounts.get(edit.key)
             if edit.space is Space.SECRET:
                 self._put_secret(edit.key, edit.post)
-            elif edit.space is Space.DOCUMENT and (
-                edit.key in self._accounts or b"#ManagerAccount." in (edit.post or b"")
-            ):
+            else:
                 self._put_document(edit.key, edit.post)
+            if before is not None and not _same_login(before, self._accounts.get(edit.key)):
+                ended.add(before.user_name)
+        return ended
 
     def find(self, user_name: str) -> Account | None:
         """Return the account of `user_name`, or None."""
@@ -88,6 +104,21 @@ class Accounts:
         if account is None or not account.usable or self.find(user_name) != account:
             return None
         return account
+
+    async def hash(self, password: str) -> bytes:
+        """Return a new secret for `password`, made in a worker thread."""
+        async with self._hashing:
+            return await asyncio.to_thread(hash_password, password)
+
+    def vouches(self, user_name: str, since_s: float) -> bool:
+        """Return whether a session that `user_name` opened at `since_s` may go on.
+
+        It may not where the account is gone, disabled or locked, or got its password later.
+        """
+        account = self.find(user_name)
+        if account is None or not account.usable:
+            return False
+        return account.secret is None or since_s >= set_s(account.secret)
 
     async def _check(self, user_name: str, password: str, secret: bytes) -> bool:
         proof = hmac.new(
@@ -125,6 +156,15 @@ class Accounts:
     def _put(self, account: Account) -> None:
         self._accounts[account.uri] = account
         self._by_name[account.user_name] = account
+
+
+def _same_login(before: Account, after: Account | None) -> bool:
+    """Return whether whoever was logged in as `before` still is as `after`."""
+    if after is None or before.user_name != after.user_name:
+        return False
+    if before.secret is not None and before.secret != after.secret:
+        return False
+    return after.enabled or not before.enabled
 
 
 def _account(uri: str, document: Mapping[str, Any], secret: bytes | None) -> Account:

@@ -5,18 +5,17 @@ Turns credentials into a Principal or a 401. Never tells which part of them was 
 
 import base64
 import binascii
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.accounts import Account, Accounts
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.requests import Request
+from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.sessions import RowT, Sessions
 
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="Redfish"'}
 
-_NOTHING: frozenset[str] = frozenset()
 _KNOWN_MAX = 1024
 """Principals of sessions kept between requests; more than sessions that can be open."""
 
@@ -33,18 +32,18 @@ class Principal:
 
 
 class Authenticator:
-    """Checks the credentials of requests. `roles` maps a role's Id to its privileges."""
+    """Checks the credentials of requests."""
 
     def __init__(
         self,
         sessions: "Sessions[RowT]",
         accounts: Accounts,
-        roles: Mapping[str, frozenset[str]],
+        roles: Roles,
     ) -> None:
         self._session_of = sessions.authenticate
         self._accounts = accounts
         self._roles = roles
-        self._known: dict[str, tuple[Account, Principal]] = {}
+        self._known: dict[str, tuple[Account, int, Principal]] = {}
 
     async def principal(self, request: Request) -> Principal:
         """Return who sends `request`. A token wins over Basic. Raises RedfishError (401)."""
@@ -65,17 +64,18 @@ class Authenticator:
         if row is None or account is None or not account.usable:
             raise RedfishError(401, (messages.no_valid_session(),), CHALLENGE)
         known = self._known.get(row.id)
-        if known is None or known[0] is not account:
+        version = self._roles.version
+        if known is None or known[0] is not account or known[1] != version:
             if len(self._known) >= _KNOWN_MAX:
                 self._known.clear()
-            known = self._known[row.id] = (account, self._principal(account, row.id))
-        return known[1]
+            known = self._known[row.id] = (account, version, self._principal(account, row.id))
+        return known[2]
 
     def _principal(self, account: Account, session: str | None) -> Principal:
         return Principal(
             account.user_name,
             account.uri,
-            self._roles.get(account.role_id, _NOTHING),
+            self._roles.privileges(account.role_id),
             session,
             account.password_change_required,
         )

@@ -69,6 +69,8 @@ class TypeInfo:
     deletable: bool
     member: str | None
     row: "ServiceRow"
+    versions: frozenset[str]
+    """All that were ever published, "v1_6_3" style."""
     _file: str
     _reader: PropertyReader
     _overlay: tuple[str, ...]
@@ -150,7 +152,7 @@ _NOTHING = ObjectInfo("", False, dict, tuple)
 
 def declared_writable(info: PropertyInfo | None) -> bool:
     """Return whether the schema lets a client set it: itself, or all that an object holds."""
-    if info is None or info.read_only or info.deprecated and info.object is not None:
+    if info is None or info.read_only or (info.deprecated and info.object is not None):
         return False
     if info.writable:
         return True
@@ -189,12 +191,19 @@ class _ResourceFacts(msgspec.Struct):
     member: str | None = None
 
 
+class _Version(msgspec.Struct):
+    """One row of x-versions: "v1_6" and its errata."""
+
+    errata: list[int]
+
+
 class _File(msgspec.Struct):
     """The head of one type file; its definitions stay text until they are asked for."""
 
     published: str | None = msgspec.field(name="x-schema", default=None)
     csdl: str | None = msgspec.field(name="x-csdl", default=None)
     version: str | None = msgspec.field(name="x-version", default=None)
+    versions: dict[str, _Version] = msgspec.field(name="x-versions", default_factory=dict)
     resources: dict[str, _ResourceFacts] = msgspec.field(name="x-resources", default_factory=dict)
     definitions: msgspec.Raw = msgspec.field(name="$defs", default=msgspec.Raw(b"{}"))
 
@@ -214,6 +223,8 @@ class Catalog:
             name: tuple(privileges) for name, privileges in service["roles"].items()
         }
         self.task_monitor = str(service["task_monitor"])
+        self.action_info = str(service["action_info"])
+        self.account_privilege_map = str(service["privilege_map"])
         self.types: Mapping[str, TypeInfo] = dict(self._type_infos(service))
         unknown = service["types"].keys() - self.types.keys()
         if unknown:
@@ -221,7 +232,7 @@ class Catalog:
         self._tree: UriTree[TypeInfo] = UriTree()
         for info in self.types.values():
             for template in (*info.uris, *info.uris_deprecated):
-                self._tree.plant(template.rstrip("/"), info)
+                self._tree.plant(template, info)
 
     @classmethod
     def load(cls, directory: Path) -> "Catalog":
@@ -281,6 +292,9 @@ class Catalog:
         overlay = tuple(service["overlay"]["paths"])
         for stem, file in self._files.items():
             published = file.published or ""
+            versions = frozenset(
+                f"{minor}_{errata}" for minor, row in file.versions.items() for errata in row.errata
+            )
             for name, facts in file.resources.items():
                 yield name, TypeInfo(
                     name=name,
@@ -289,17 +303,23 @@ class Catalog:
                     schema_uri=f"{published.rpartition('/')[0]}/{stem}.json",
                     publication_uri=published,
                     csdl_uri=file.csdl or "",
-                    uris=tuple(facts.uris),
-                    uris_deprecated=tuple(facts.uris_deprecated),
+                    uris=_templates(facts.uris),
+                    uris_deprecated=_templates(facts.uris_deprecated),
                     insertable=facts.insertable,
                     updatable=facts.updatable,
                     deletable=facts.deletable,
                     member=facts.member,
                     row=_service_row(service["types"].get(name, {})),
+                    versions=versions,
                     _file=stem,
                     _reader=reader,
                     _overlay=overlay,
                 )
+
+
+def _templates(uris: list[str]) -> tuple[str, ...]:
+    # The service root stands there with and without its slash.
+    return tuple(dict.fromkeys(uri.rstrip("/") for uri in uris))
 
 
 def _service_row(row: Mapping[str, Any]) -> ServiceRow:

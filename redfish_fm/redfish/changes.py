@@ -24,6 +24,8 @@ class Space(Enum):
     """Last announced observed state by URI; JSON bytes. In the feed as OBSERVED."""
     SECRET = "secret"  # noqa: S105 - the name of a space, not a secret
     """Password hashes and keys by URI, in a table of their own; never in feed or export."""
+    ANSWER = "answer"
+    """Outcomes of writes that carried an Idempotency-Key, by account and key. Not in the feed."""
     META = "meta"
     """Facts about this state itself: source name, service UUID. Not in the feed."""
 

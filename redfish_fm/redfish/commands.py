@@ -6,9 +6,11 @@ Knows the form of bodies and of answers; what a Write means, and whether it may 
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from redfish_fm.redfish import messages
+from redfish_fm.redfish import messages, self_service
+from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Principal
 from redfish_fm.redfish.bodies import check_action, check_create, check_patch
@@ -16,8 +18,10 @@ from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.parse import parse_object, without_annotations
+from redfish_fm.redfish.passwords import check_password
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.retries import Retry
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
 from redfish_fm.redfish.view import Origin
@@ -34,6 +38,8 @@ class Commands:
         commit: Commit,
         answers: Answers,
         logins: Logins,
+        accounts: Accounts,
+        own: frozenset[str],
         task_result: TaskResult | None,
     ) -> None:
         self._catalog = catalog
@@ -41,6 +47,8 @@ class Commands:
         self._commit = commit
         self._answers = answers
         self._logins = logins
+        self._accounts = accounts
+        self._own = own
         self._task_result = task_result
 
     async def carry_out(
@@ -49,6 +57,7 @@ class Commands:
         target: Target,
         principal: Principal | None,
         if_match: tuple[str, ...] | None,
+        retry: Retry | None = None,
     ) -> Response:
         """Check the body, commit, answer. Raises RedfishError with every reason."""
         found, info = target.found, target.info
@@ -59,9 +68,28 @@ class Commands:
         if info is None or principal is None:
             raise RedfishError(405, (messages.operation_not_allowed(),))
         kind, type_name, body = self._checked(request, target, info)
+        self_service.check_named(found.uri, kind, body, principal, self._own)
         action = None if target.action is None else target.action.name
-        write = Write(kind, found.uri, type_name, principal.user_name, body, action, if_match)
-        return self.answer(await self._commit(write), acting=kind is WriteKind.ACTION)
+        write = Write(
+            kind, found.uri, type_name, principal.user_name, body, action, if_match, None, retry
+        )
+        outcome = await self._commit(await self._without_password(write))
+        if type_name == "ManagerAccount":
+            await self._logins.forget_ended()
+        return self.answer(outcome, acting=kind is WriteKind.ACTION)
+
+    async def _without_password(self, write: Write) -> Write:
+        """Return `write` with the hash of the password in its body instead of the password."""
+        if write.type_name != "ManagerAccount" or "Password" not in write.body:
+            return write
+        body = {name: value for name, value in write.body.items() if name != "Password"}
+        secret = await self._accounts.hash(str(write.body["Password"]))
+        retry = write.retry
+        if retry is not None:
+            # A plain digest of the body would be a fast hash of the password, on disk.
+            stored = (await self._accounts.hash(retry.digest)).decode()
+            retry = replace(retry, stored=stored)
+        return replace(write, body=body, secret=secret, retry=retry)
 
     def monitor(self, target: Target) -> Response:
         """Answer a task monitor: 202 while the Task runs, then what the write would have been."""
@@ -98,12 +126,12 @@ class Commands:
             case "PATCH":
                 body = parse_object(request.body)
                 wanted = target.found.origin is Origin.WANTED
-                _refuse(check_patch(info, body, wanted))
+                _refuse(check_patch(info, body, wanted) + check_password(info, body))
                 return WriteKind.PATCH, info.name, without_annotations(body)
             case _:
                 member = self._catalog.types[str(info.member)]
                 body = parse_object(request.body)
-                _refuse(check_create(member, body))
+                _refuse(check_create(member, body) + check_password(member, body))
                 return WriteKind.CREATE, member.name, without_annotations(body)
 
 

@@ -7,9 +7,12 @@ Collections whose members come and go (Accounts, Tasks, Sessions) are given empt
 from collections.abc import Iterable
 from typing import Any
 
+from redfish_fm.redfish.action_documents import action_info_documents
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.registries import Registries, RegistryInfo
+from redfish_fm.redfish.served import served_types
 from redfish_fm.redfish.sessions import TIMEOUT_S
 
 REDFISH_VERSION = "1.20.0"
@@ -35,35 +38,45 @@ _FEATURES = {
 }
 _LANGUAGE = "en"
 
+PRIVILEGE_REGISTRY_VERSION = "1.0.0"
+"""Of our own map; grows with what service.json adds to the standard one."""
+
 Documents = dict[str, dict[str, Any]]
 
 
 def service_documents(
     catalog: Catalog,
     registries: Registries,
+    privileges: Privileges,
     *,
     uuid: str,
     product_version: str,
     top_level: Iterable[str] = (),
+    odata_types: Iterable[str] = (),
     session_timeout_s: float = TIMEOUT_S,
 ) -> Documents:
     """Return every resource that describes the service, by URI.
 
     `uuid` stays the same over restarts. `top_level` names properties of the service root that
     other resources stand behind ("Fabrics", "Systems"); each links to its type's fixed URI.
+    `odata_types` are those of all other documents, for the list of schemas.
     """
     make = _Maker(catalog)
-    return {
+    found = {
         **make.root(uuid, product_version, top_level),
         **make.session_service(session_timeout_s),
         **make.account_service(),
+        **make.privilege_map(privileges),
         **make.one("TaskService", Id="TaskService", Name="Tasks", ServiceEnabled=True)
         .linking(catalog, Tasks="TaskCollection")
         .documents,
         **make.collection("TaskCollection", "Tasks"),
         **make.registries(registries),
-        **make.schemas(),
+        **action_info_documents(catalog),
+        **make.collection("JsonSchemaFileCollection", "Schemas"),
     }
+    types = {str(document["@odata.type"]) for document in found.values()}
+    return {**found, **make.schemas((*types, *odata_types))}
 
 
 def account_document(
@@ -169,6 +182,7 @@ class _Maker:
             AccountLockoutThreshold=0,
             MinPasswordLength=PASSWORD_CHARS_MIN,
             MaxPasswordLength=PASSWORD_CHARS_MAX,
+            PrivilegeMap={"@odata.id": catalog.account_privilege_map},
         ).linking(catalog, Accounts="ManagerAccountCollection", Roles="RoleCollection")
         roles_uri = catalog.uri_of("RoleCollection")
         roles = {
@@ -212,16 +226,28 @@ class _Maker:
         name = "MessageRegistryFileCollection"
         return {**self.collection(name, "Message registries", members), **found}
 
-    def schemas(self) -> Documents:
-        """Return one entry per type, referring to its published schema."""
+    def schemas(self, odata_types: Iterable[str]) -> Documents:
+        """Return one entry per version of a type in use, referring to its published schema."""
         collection = self._catalog.uri_of("JsonSchemaFileCollection")
         found: Documents = {}
-        for info in self._catalog.types.values():
-            uri = f"{collection}/{info.name}"
-            location = {"Language": _LANGUAGE, "PublicationUri": info.schema_uri}
-            schema = info.odata_type if info.version else f"#{info.name}.{info.name}"
-            found[uri] = self._file("JsonSchemaFile", uri, location, Schema=schema)
+        for each in served_types(self._catalog, odata_types):
+            uri = f"{collection}/{each.namespace}"
+            location = {"Language": _LANGUAGE, "PublicationUri": each.publication_uri}
+            found[uri] = self._file("JsonSchemaFile", uri, location, Schema=each.odata_type)
         return {**self.collection("JsonSchemaFileCollection", "Schemas", found), **found}
+
+    def privilege_map(self, privileges: Privileges) -> Documents:
+        """Return the map that decides, which is the standard's with our additions."""
+        uri = self._catalog.account_privilege_map
+        name = f"RedfishFM_{PRIVILEGE_REGISTRY_VERSION}_PrivilegeRegistry"
+        properties = {
+            "Id": name,
+            "Name": "Privilege map",
+            "PrivilegesUsed": list(privileges.used),
+            "OEMPrivilegesUsed": [],
+            "Mappings": privileges.mappings(self._catalog.types),
+        }
+        return {uri: self._document("PrivilegeRegistry", uri, properties)}
 
     def _file(
         self, type_name: str, uri: str, location: dict[str, str], **further: str
@@ -251,7 +277,6 @@ class _Maker:
                     "Description": row.text,
                     "Message": row.text,
                     "MessageSeverity": row.severity,
-                    "Severity": row.severity,
                     "NumberOfArgs": len(row.parameter_types),
                     "ParamTypes": list(row.parameter_types),
                     "Resolution": row.resolution,

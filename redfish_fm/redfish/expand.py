@@ -90,24 +90,24 @@ class Expansion:
         return places
 
     def _collect(self, value: Any, in_links: bool, places: list["_Place"]) -> None:
-        wanted = self._expand.links if in_links else self._expand.subordinate
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(each, dict):
-                if _is_link(each):
-                    if wanted:
-                        places.append((value, key))
-                else:
-                    self._collect(each, in_links or key == "Links", places)
-            elif isinstance(each, list):
-                self._collect(each, in_links or key == "Links", places)
+            if not isinstance(each, dict | list):
+                continue
+            inside = in_links or key == "Links"
+            if not _is_link(each):
+                self._collect(each, inside, places)
+            elif self._expand.links if inside else self._expand.subordinate:
+                places.append((value, key))
 
 
 _Place = tuple[Any, Any]
 """The object or array that holds a link, and its key there."""
 
 
-def _is_link(value: dict[str, Any]) -> bool:
-    return len(value) == 1 and isinstance(value.get("@odata.id"), str)
+def _is_link(value: Any) -> bool:
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    return isinstance(value.get("@odata.id"), str)
 
 
 def _part(found: Representation, pointer: str) -> Any:

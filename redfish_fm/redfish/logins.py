@@ -1,9 +1,10 @@
 """Opening and closing sessions: POST to the session collection, DELETE of a session."""
 
+import contextlib
 from typing import Any
 
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.accounts import Account, Accounts
 from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import CHALLENGE
 from redfish_fm.redfish.bodies import check_create
@@ -46,13 +47,33 @@ class Logins:
         if account is None:
             raise RedfishError(401, (messages.access_unauthorized(),), CHALLENGE)
         token, row = await self._sessions.create(account.user_name, request.peer)
+        if not self._still(account):
+            # Deleted, disabled or given another password while the row was written.
+            await self._sessions.delete(row.id)
+            raise RedfishError(401, (messages.access_unauthorized(),), CHALLENGE)
         found = self._resources.render(row)
         if account.password_change_required:
             reason = messages.password_change_required(account.uri)
             found = self._answers.annotated(found, reason)
         return self._answers.created(found.uri, found, {"X-Auth-Token": token})
 
+    async def forget_ended(self) -> None:
+        """Drop the rows of sessions that an account's change has ended.
+
+        A store that fails now is tried again by the sweep: the sessions are over already.
+        """
+        with contextlib.suppress(RedfishError):
+            await self._sessions.sweep()
+
+    def _still(self, account: Account) -> bool:
+        now = self._accounts.at(account.uri)
+        return now is not None and now.usable and _login(now) == _login(account)
+
     async def close(self, uri: str) -> Response:
         """End the session at `uri`."""
         await self._sessions.delete(uri.rsplit("/", 1)[-1])
         return self._answers.no_content()
+
+
+def _login(account: Account) -> tuple[str, bytes | None]:
+    return account.user_name, account.secret

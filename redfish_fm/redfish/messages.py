@@ -1,6 +1,6 @@
 """One constructor per message, so that its wording and the order of its arguments never vary.
 
-Knows registry keys only; the texts are in schemas/registries.json, and Registries checks at
+Knows registry keys only; the texts are in schemas/texts.json, and Registries checks at
 start that both agree on the number of arguments. `related` are JSON pointers into the body.
 """
 
@@ -300,6 +300,16 @@ def hardware_refused(what: str, where: str, reason: str) -> Message:
     return Message("RedfishFM.HardwareRefused", (what, where, reason))
 
 
+def last_administrator(uri: str) -> Message:
+    """The account at `uri` is the last one that can manage accounts."""
+    return Message("RedfishFM.LastAdministrator", (uri,))
+
+
+def role_in_use(role_id: str, uri: str) -> Message:
+    """The account at `uri` has the role."""
+    return Message("RedfishFM.RoleInUse", (role_id, uri))
+
+
 CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     general_error,
     created,
@@ -358,5 +368,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     header_invalid,
     maximum_errors_exceeded,
     hardware_refused,
+    last_administrator,
+    role_in_use,
 )
 """Every constructor above, for the check at start."""

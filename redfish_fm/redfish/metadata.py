@@ -1,6 +1,6 @@
 """The OData documents: $metadata, the service document and the version document. Pure.
 
-$metadata defines nothing: it refers to the published CSDL of the types served.
+$metadata defines nothing: it refers to the published CSDL of the types served or imported.
 """
 
 import json
@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from redfish_fm.redfish.catalog import Catalog, TypeInfo
+from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.representations import encode
+from redfish_fm.redfish.served import served_types
 
 _EDMX = "http://docs.oasis-open.org/odata/ns/edmx"
 _EDM = "http://docs.oasis-open.org/odata/ns/edm"
@@ -23,24 +24,20 @@ VERSIONS = encode({"v1": "/redfish/v1/"})
 """The body of GET /redfish."""
 
 
-def metadata(catalog: Catalog, odata_types: Iterable[str] = ()) -> bytes:
-    """Return the $metadata document for the catalog's types.
+def metadata(catalog: Catalog, odata_types: Iterable[str]) -> bytes:
+    """Return the $metadata document of a service whose documents have these `odata_types`.
 
-    `odata_types` ("#Zone.v1_4_0.Zone") adds the versions that imported documents have.
+    Versions that only imported documents have are among them; types of makers are left out.
     """
     root = catalog.types["ServiceRoot"]
-    further = _namespaces(odata_types)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<edmx:Edmx xmlns:edmx="{_EDMX}" Version="4.0">',
     ]
     for uri, namespaces in _ALWAYS:
         lines += _reference(uri, namespaces, "Redfish" if "Extensions" in uri else None)
-    for info in catalog.types.values():
-        own = {info.name} | further.get(info.name, set())
-        if info.version:
-            own.add(f"{info.name}.{info.version}")
-        lines += _reference(csdl_uri(info), sorted(own))
+    for uri, found in sorted(_namespaces(catalog, (root.odata_type, *odata_types)).items()):
+        lines += _reference(uri, sorted(found))
     lines += [
         "<edmx:DataServices>",
         f'<Schema xmlns="{_EDM}" Namespace="Service">',
@@ -53,11 +50,6 @@ def metadata(catalog: Catalog, odata_types: Iterable[str] = ()) -> bytes:
     return "\n".join(lines).encode()
 
 
-def csdl_uri(info: TypeInfo) -> str:
-    """Return the public URL of the CSDL file that defines a type."""
-    return f"{info.schema_uri.removesuffix('.json')}_v1.xml"
-
-
 def service_document(root: Mapping[str, Any]) -> bytes:
     """Return the OData service document: the root and every resource it links to at its top."""
     entries = [{"name": "Service", "kind": "Singleton", "url": "/redfish/v1/"}]
@@ -67,11 +59,12 @@ def service_document(root: Mapping[str, Any]) -> bytes:
     return json.dumps({"@odata.context": "/redfish/v1/$metadata", "value": entries}).encode()
 
 
-def _namespaces(odata_types: Iterable[str]) -> dict[str, set[str]]:
+def _namespaces(catalog: Catalog, odata_types: Iterable[str]) -> dict[str, set[str]]:
+    """Return the namespaces in use by the URL of the CSDL file that defines them."""
     found: dict[str, set[str]] = {}
-    for odata_type in odata_types:
-        namespace = odata_type.lstrip("#").rpartition(".")[0]
-        found.setdefault(namespace.partition(".")[0], set()).add(namespace)
+    for each in served_types(catalog, odata_types):
+        unversioned = each.namespace.partition(".")[0]
+        found.setdefault(each.csdl_uri, set()).update((unversioned, each.namespace))
     return found
 
 

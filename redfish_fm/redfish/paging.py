@@ -5,7 +5,7 @@ answer ends with a next link that leads through the rest of it. An answer that s
 asked for has none, even when the collection goes on after it (OData "Server-Driven Paging").
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from urllib.parse import quote
 COUNT = "Members@odata.count"
 NEXT = "Members@odata.nextLink"
 
-_KEPT_RAW = "$()*!',/;:@?"
+_LEGAL = "$()*!',/;:@?"
 """Legal in a query as they are: a URI we hand out should need no percent-encoding."""
 
 _REPLACED = frozenset({"$skip", "$top", "only"})
@@ -29,6 +29,12 @@ class Page:
     total: int
     topped: bool
     """Whether `end` is the client's; then the rest is counted down in the next link."""
+
+
+def members_of(document: Mapping[str, Any]) -> list[Any]:
+    """Return a collection's members; an imported document may lack them."""
+    members = document.get("Members")
+    return members if isinstance(members, list) else []
 
 
 def page_of(total: int, skip: int | None, top: int | None) -> Page:
@@ -51,12 +57,13 @@ def turn(document: dict[str, Any], shown: list[Any], page: Page, pairs: Iterable
 
 def next_link(uri: str, pairs: Iterable[tuple[str, str]], skip: int, top: int | None = None) -> str:
     """Return the URI of the page at `skip`; all other parameters of the request stay."""
-    parts = [f"{_kept(name)}={_kept(value)}" for name, value in pairs if name not in _REPLACED]
+    kept = [(name, value) for name, value in pairs if name not in _REPLACED]
+    parts = [f"{_raw(name)}={_raw(value, '=')}" for name, value in kept]
     parts.append(f"$skip={skip}")
     if top is not None:
         parts.append(f"$top={top}")
     return f"{uri}?{'&'.join(parts)}"
 
 
-def _kept(text: str) -> str:
-    return quote(text.replace(", ", ","), safe=_KEPT_RAW, errors="replace")
+def _raw(text: str, further: str = "") -> str:
+    return quote(text.replace(", ", ","), safe=_LEGAL + further, errors="replace")

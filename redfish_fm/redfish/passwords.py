@@ -1,16 +1,36 @@
 """Password hashes: scrypt, self-describing, verified in constant time.
 
 Pure and slow on purpose (about 70 ms): call from a worker thread. A secret is the ASCII text
-`scrypt$<log2 N>$<r>$<p>$<salt hex>$<hash hex>`; this is what Space.SECRET holds for an account.
+`scrypt$<log2 N>$<r>$<p>$<salt hex>$<hash hex>`, and once it is an account's, `$<set_s>`: when it
+was set, in seconds since 1970. This is what Space.SECRET holds for an account.
 """
 
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.catalog import TypeInfo
+from redfish_fm.redfish.documents import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN
+from redfish_fm.redfish.errors import Message
 
 _LOG2_N, _R, _P = 14, 8, 1
 """16 MiB and the lowest cost still recommended for interactive logins."""
 _MEMORY_BYTES_MAX = 128 << 20
+
+
+def check_password(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
+    """Return what is wrong with the length of a new account password; never the password."""
+    if info.name != "ManagerAccount" or "Password" not in body:
+        return []
+    password = body["Password"]
+    if password is None or (
+        isinstance(password, str) and not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX
+    ):
+        return [messages.property_value_error("Password", "#/Password")]
+    return []
 
 
 def hash_password(password: str) -> bytes:
@@ -23,13 +43,24 @@ def hash_password(password: str) -> bytes:
 def verify_password(password: str, secret: bytes) -> bool:
     """Return whether `secret` was made from `password`. An unreadable secret matches nothing."""
     try:
-        scheme, log2_n, r, p, salt, expected = secret.decode().split("$")
+        scheme, log2_n, r, p, salt, expected, *_set = secret.decode().split("$")
         if scheme != "scrypt":
             return False
         digest = _derive(password, bytes.fromhex(salt), int(log2_n), int(r), int(p))
         return hmac.compare_digest(digest, bytes.fromhex(expected))
     except ValueError:
         return False
+
+
+def set_at(secret: bytes, wall_s: float) -> bytes:
+    """Return `secret` with the time it was set at. Sessions older than that are void."""
+    return secret + f"${wall_s:.6f}".encode()
+
+
+def set_s(secret: bytes) -> float:
+    """Return when `secret` was set; 0 where it does not say."""
+    parts = secret.split(b"$")
+    return float(parts[6]) if len(parts) > 6 else 0.0
 
 
 def _derive(password: str, salt: bytes, log2_n: int, r: int, p: int) -> bytes:

@@ -21,12 +21,11 @@ from redfish_fm.redfish import etag, messages
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.expand import EXPANDED_MAX, Expansion
-from redfish_fm.redfish.paging import Page, page_of, turn
+from redfish_fm.redfish.paging import members_of, page_of, turn
 from redfish_fm.redfish.query import Expand, Query, read_query
-from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.select import selected, selected_collection
 from redfish_fm.redfish.targets import Target, TargetKind, normal
-from redfish_fm.redfish.view import Representation
+from redfish_fm.redfish.view import Representation, View
 
 MayRead = Callable[[Representation], bool]
 """Whether the one who asks may GET that resource."""
@@ -44,7 +43,7 @@ class Reader:
     def __init__(
         self,
         catalog: Catalog,
-        resources: Resources,
+        resources: View,
         page_size: int | None = None,
         expanded_max: int = EXPANDED_MAX,
     ) -> None:
@@ -86,8 +85,10 @@ class Reader:
 
     async def _fill(self, document: Any, query: Query, pairs: Pairs, may_read: MayRead) -> None:
         """Put into a collection the members that the query chooses, expanded where it says so."""
-        page = page_of(len(document["Members"]), query.skip, query.top)
-        members = self._limited(document["Members"], page)
+        members = members_of(document)
+        page = page_of(len(members), query.skip, query.top)
+        end = page.end if self._page_size is None else min(page.end, page.start + self._page_size)
+        members = members[page.start : end]
         if query.expand is not None:
             expansion = self._expansion(query, query.expand, may_read)
             document["Members"] = []
@@ -100,7 +101,7 @@ class Reader:
 
     def _only(self, target: Target, pairs: Pairs, may_read: MayRead) -> Target:
         """Return the only member of a collection, or the collection if it has not just one."""
-        members = msgspec.json.decode(target.found.body)["Members"]
+        members = members_of(msgspec.json.decode(target.found.body))
         found = self._resources.get(members[0]["@odata.id"]) if len(members) == 1 else None
         if found is None:
             body = self._body(target.found, pairs)
@@ -123,16 +124,14 @@ class Reader:
 
     def _body(self, found: Representation, pairs: Pairs, whole: bool = True) -> Any:
         """Return what a GET gives, its next link with `pairs`; unparsed where it stays `whole`."""
-        if self.pages and is_collection(found):
+        if self._page_size is not None and is_collection(found):
             document = msgspec.json.decode(found.body)
-            page = page_of(len(document["Members"]), None, None)
-            turn(document, self._limited(document["Members"], page), page, pairs)
-            return document
+            members = members_of(document)
+            if len(members) > self._page_size:
+                page = page_of(len(members), None, None)
+                turn(document, members[: self._page_size], page, pairs)
+                return document
         return msgspec.Raw(found.body) if whole else msgspec.json.decode(found.body)
-
-    def _limited(self, members: list[Any], page: Page) -> list[Any]:
-        end = page.end if self._page_size is None else min(page.end, page.start + self._page_size)
-        return members[page.start : end]
 
 
 def is_collection(found: Representation) -> bool:

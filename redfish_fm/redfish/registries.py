@@ -1,7 +1,8 @@
 """Messages in words: registry keys and arguments become what a client reads.
 
-Reads schemas/registries.json: keys, argument counts and severities are facts of the standard
-registries, the texts are ours. Knows neither status codes nor requests.
+Reads schemas/registries (keys, argument types and severities of the standard registries),
+schemas/own_registry.json (ours, in the same form) and schemas/texts.json (all texts, our own).
+Knows neither status codes nor requests.
 """
 
 import inspect
@@ -13,6 +14,10 @@ from typing import Any
 
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.messages import CONSTRUCTORS
+
+REGISTRIES_FOLDER = "registries"
+OWN_FILE = "own_registry.json"
+TEXTS_FILE = "texts.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +41,31 @@ class RegistryInfo:
     messages: Mapping[str, MessageInfo]
 
 
-_OWN_PREFIX = "RedfishFM"
-
-
 class Registries:
     """All registries by prefix. Immutable; made once at start."""
 
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self.registries = {name: _registry(name, each) for name, each in raw.items()}
+    def __init__(
+        self,
+        published: Iterable[Mapping[str, Any]],
+        own: Mapping[str, Any],
+        texts: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        made = [_registry(raw, texts, own=False) for raw in published]
+        made.append(_registry(own, texts, own=True))
+        self.registries = {registry.prefix: registry for registry in made}
         self._rows = {
-            f"{name}.{key}": row
-            for name, registry in self.registries.items()
+            f"{registry.prefix}.{key}": row
+            for registry in made
             for key, row in registry.messages.items()
         }
         self.check(made for constructor in CONSTRUCTORS for made in _examples(constructor))
 
     @classmethod
     def load(cls, directory: Path) -> "Registries":
-        """Read registries.json in `directory`. Raises OSError, KeyError or ValueError."""
-        return cls(json.loads((directory / "registries.json").read_text("utf-8")))
+        """Read the files in `directory`. Raises OSError, KeyError or ValueError."""
+        folder = directory / REGISTRIES_FOLDER
+        published = [_parsed(path) for path in sorted(folder.glob("*.json"))]
+        return cls(published, _parsed(directory / OWN_FILE), _parsed(directory / TEXTS_FILE))
 
     def check(self, examples: Iterable[Message]) -> None:
         """Raise ValueError when a message's key or argument count is not that of its registry."""
@@ -70,14 +81,13 @@ class Registries:
         return self._rows[key]
 
     def render(self, message: Message) -> dict[str, Any]:
-        """Return `message` as an entry of @Message.ExtendedInfo."""
+        """Return `message` as a Message object: in Task.Messages, in @Message.ExtendedInfo."""
         row = self._rows[message.key]
         rendered: dict[str, Any] = {
             "@odata.type": "#Message.v1_3_0.Message",
             "MessageId": row.message_id,
             "Message": _filled(row.text, message.args),
             "MessageArgs": list(message.args),
-            "Severity": row.severity,
             "MessageSeverity": row.severity,
             "Resolution": row.resolution,
         }
@@ -86,8 +96,13 @@ class Registries:
         return rendered
 
     def error_body(self, messages: tuple[Message, ...]) -> bytes:
-        """Return the body of an error answer (DSP0266 "Error responses")."""
+        """Return the body of an error answer (DSP0266 "Error responses").
+
+        Severity is out of use since Message.v1_1_0, but clients of errors still look for it.
+        """
         entries = [self.render(message) for message in messages]
+        for entry in entries:
+            entry["Severity"] = entry["MessageSeverity"]
         if len(entries) == 1:
             code, text = entries[0]["MessageId"], entries[0]["Message"]
         else:
@@ -98,19 +113,29 @@ class Registries:
         return json.dumps({"error": error}).encode()
 
 
-def _registry(name: str, raw: Mapping[str, Any]) -> RegistryInfo:
+def _parsed(path: Path) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return parsed
+
+
+def _registry(
+    raw: Mapping[str, Any], texts: Mapping[str, Mapping[str, str]], *, own: bool
+) -> RegistryInfo:
+    prefix = raw["prefix"]
     short = raw["version"].rpartition(".")[0]
-    rows = {
-        key: MessageInfo(
-            f"{name}.{short}.{key}",
-            tuple(row["args"]),
-            row["severity"],
-            row["message"],
-            row["resolution"],
+    rows = {}
+    for key, row in raw["messages"].items():
+        text = texts.get(f"{prefix}.{key}")
+        if text is None:
+            raise ValueError(f"{TEXTS_FILE} has no words for {prefix}.{key}")
+        rows[key] = MessageInfo(
+            f"{prefix}.{short}.{key}",
+            tuple(row.get("ParamTypes", ())),
+            row["MessageSeverity"],
+            text["message"],
+            text["resolution"],
         )
-        for key, row in raw["messages"].items()
-    }
-    return RegistryInfo(name, raw["version"], name == _OWN_PREFIX, rows)
+    return RegistryInfo(prefix, raw["version"], own, rows)
 
 
 def _filled(text: str, arguments: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 Satisfies redfish.view.View. Sessions come from the session table, whatever the view has there.
 """
 
+from redfish_fm.redfish.action_documents import Advertised
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.tasks import Tasks
 from redfish_fm.redfish.view import Representation, View
@@ -11,10 +12,13 @@ from redfish_fm.redfish.view import Representation, View
 class Resources:
     """One place to look a URI up."""
 
-    def __init__(self, view: View, sessions: SessionResources, tasks: Tasks) -> None:
+    def __init__(
+        self, view: View, sessions: SessionResources, tasks: Tasks, advertised: Advertised
+    ) -> None:
         self._view = view
         self._sessions = sessions
         self._tasks = tasks
+        self._advertised = advertised
         self._sessions_prefix = f"{sessions.collection_uri}/"
 
     def get(self, uri: str) -> Representation | None:
@@ -22,9 +26,11 @@ class Resources:
         if uri == self._sessions.collection_uri or uri.startswith(self._sessions_prefix):
             return self._sessions.get(uri)
         found = self._view.get(uri)
-        if found is not None and found.type_name == "Task":
+        if found is None:
+            return None
+        if found.type_name == "Task":
             return self._tasks.render(found)
-        return found
+        return self._advertised.render(found)
 
     def exists(self, uri: str) -> bool:
         """Return whether `get` would find something."""

@@ -9,8 +9,9 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from redfish_fm.redfish import etag, messages
+from redfish_fm.redfish import etag, messages, self_service
 from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.action_documents import Advertised
 from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Authenticator, Principal
 from redfish_fm.redfish.catalog import Catalog
@@ -25,12 +26,14 @@ from redfish_fm.redfish.reading import Reader
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.retries import RETRIED, Retry, retry_of
+from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.targets import PUBLIC, READING, Target, TargetKind, Targets, normal
 from redfish_fm.redfish.tasks import TaskResult, Tasks
 from redfish_fm.redfish.view import Representation, View
-from redfish_fm.redfish.writes import Commit
+from redfish_fm.redfish.writes import Commit, Replay
 
 METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
 BODY_BYTES_MAX = 1 << 20
@@ -43,7 +46,9 @@ class Service:
     """Answers requests. Made once by the composition root; use from one event loop.
 
     `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
-    Task ended; `odata_types` are further types that imported documents have, for $metadata;
+    Task ended; `roles` follow the custom ones; `replay` tells how the write of an Idempotency-Key
+    ended, and without it the header is not evaluated; `odata_types` are further types that
+    imported documents have, for $metadata;
     `page_size` is how many members of a collection one answer holds at most (None: all).
     """
 
@@ -59,6 +64,8 @@ class Service:
         *,
         task_result: TaskResult | None = None,
         owner: Callable[[str], str | None] | None = None,
+        roles: Roles | None = None,
+        replay: Replay | None = None,
         odata_types: Iterable[str] = (),
         body_bytes_max: int = BODY_BYTES_MAX,
         page_size: int | None = None,
@@ -70,13 +77,19 @@ class Service:
         self._body_bytes_max = body_bytes_max
         self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
-        resources = Resources(view, self._session_resources, Tasks(catalog, registries))
+        resources = Resources(
+            view, self._session_resources, Tasks(catalog, registries), Advertised(catalog)
+        )
         self._reader = Reader(catalog, resources, page_size)
         self._answers = Answers(registries)
         self._targets = Targets(catalog, resources, metadata(catalog, odata_types))
-        self._authenticator = Authenticator(sessions, accounts, catalog.roles)
+        self._authenticator = Authenticator(sessions, accounts, roles or Roles(catalog.roles))
         logins = Logins(catalog, sessions, accounts, self._session_resources, self._answers)
-        self._commands = Commands(catalog, resources, commit, self._answers, logins, task_result)
+        own = privileges.own_properties("ManagerAccount")
+        self._commands = Commands(
+            catalog, resources, commit, self._answers, logins, accounts, own, task_result
+        )
+        self._replay = replay
         self._logins_uris = (logins.uri, f"{logins.uri}/Members")
 
     async def handle(self, request: Request) -> Response:
@@ -108,6 +121,13 @@ class Service:
         return method == "POST" and uri in self._logins_uris
 
     async def _answer(self, request: Request, uri: str, principal: Principal | None) -> Response:
+        retry = None
+        if request.method in RETRIED and principal is not None and self._replay is not None:
+            retry = retry_of(request, uri, principal.account_uri)
+        if retry is not None and principal is not None:
+            repeated = await self._repeated(request, uri, principal, retry)
+            if repeated is not None:
+                return repeated
         target = self._targets.find(uri, request.method)
         if request.method not in target.allow:
             allow = {"Allow": ", ".join(target.allow)}
@@ -124,7 +144,25 @@ class Service:
         tags = etag.parse_if_match(request.headers.get("if-match"))
         if not etag.matches(tags, target.found.wanted_tag):
             raise RedfishError(412, (messages.precondition_failed(),))
-        return await self._commands.carry_out(request, target, principal, tags)
+        return await self._commands.carry_out(request, target, principal, tags, retry)
+
+    async def _repeated(
+        self, request: Request, uri: str, principal: Principal, retry: Retry
+    ) -> Response | None:
+        """Answer again what was done for this Idempotency-Key; None where that is nothing.
+
+        What the write was about may be gone by now; where it is not, it takes the same privilege.
+        """
+        outcome = None if self._replay is None else await self._replay(retry)
+        if outcome is None:
+            return None
+        self_service.check_method(uri, request.method, principal)
+        try:
+            target = self._targets.find(uri, request.method)
+        except RedfishError:
+            return self._commands.answer(outcome)
+        self._authorize(request.method, target, principal)
+        return self._commands.answer(outcome, acting=target.kind is TargetKind.ACTION)
 
     def _read(self, request: Request, target: Target) -> Response:
         if target.kind is TargetKind.MONITOR:
@@ -164,14 +202,13 @@ class Service:
     def _authorize(self, method: str, target: Target, principal: Principal) -> None:
         """Refuse (403) what the principal may not do."""
         found = target.found
-        if principal.password_change_required and not self._is_own(found, principal):
-            reason = messages.password_change_required(principal.account_uri)
-            raise RedfishError(403, (reason,))
-        if not self._may(method, found, principal):
+        self_service.check_method(found.uri, method, principal)
+        may_try = self_service.may_try(found.uri, method, principal)
+        if not may_try and not self._may(method, found, principal):
             raise RedfishError(403, (messages.insufficient_privilege(),))
 
     def _may_read(self, found: Representation, principal: Principal) -> bool:
-        if principal.password_change_required and not self._is_own(found, principal):
+        if principal.password_change_required and found.uri != principal.account_uri:
             return False
         return self._may("GET", found, principal)
 
@@ -186,12 +223,12 @@ class Service:
         if overridden:
             above = self._catalog.ancestors(found.uri)
         allows = self._privileges.allows
-        if allows(*question, ancestors=above):
+        if allows(*question, ancestors=above, uri=found.uri):
             if not overridden:
                 self._allowed.add(question)
             return True
         own = self._is_own(found, principal)
-        return own and allows(*question, own=True, ancestors=above)
+        return own and allows(*question, own=True, ancestors=above, uri=found.uri)
 
     def _is_own(self, found: Representation, principal: Principal) -> bool:
         """Return whether the resource is the principal's own session, account or other thing."""

@@ -5,7 +5,9 @@ memory only, so a restart renews every session once. Times in seconds. Whether t
 exists is asked elsewhere, at every use.
 """
 
+import asyncio
 import hashlib
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,12 @@ from redfish_fm.clocks import Clock
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 
+log = logging.getLogger(__name__)
+
 TIMEOUT_S = 1800.0
 """Idle time after which a session ends; SessionService.SessionTimeout shows it."""
+SWEEP_S = 10.0
+"""How often expired sessions are looked for; until then an expired row only takes up space."""
 LIMIT = 64
 """Sessions open at once; a login beyond is answered 503."""
 
@@ -98,14 +104,22 @@ class Sessions(Generic[RowT]):
         self._by_token: dict[str, _Open[RowT]] = {}
         self._by_id: dict[str, _Open[RowT]] = {}
         self._opening = 0
+        self._ended: list[str] = []
+        self._wake = asyncio.Event()
         self.version = 0
         """Grows with every session made or ended, so that what is rendered can be kept."""
 
-    async def load(self) -> None:
-        """Take over the stored sessions; call once, before the first request."""
+    async def load(self, vouched: Callable[[RowT], bool] | None = None) -> None:
+        """Take over the stored sessions; call once, before the first request.
+
+        Those that are not `vouched` for are ended: their account changed just before a crash.
+        """
         now_s = self._clock.now_s()
         for row in await self._store.sessions():
-            self._keep(_Open(row, now_s))
+            if vouched is None or vouched(row):
+                self._keep(_Open(row, now_s))
+            else:
+                self._ended.append(row.id)
 
     async def create(self, user_name: str, client: str) -> tuple[str, RowT]:
         """Open a session; return its token and its row, durable.
@@ -116,7 +130,7 @@ class Sessions(Generic[RowT]):
         if len(self._by_id) + self._opening >= self._limit:
             raise RedfishError(503, (messages.session_limit_exceeded(),), {"Retry-After": "60"})
         token = secrets.token_hex(32)
-        created_s = float(int(self._clock.wall_s()))
+        created_s = self._clock.wall_s()
         row = self._make_row(secrets.token_hex(8), _digest(token), user_name, created_s, client)
         self._opening += 1
         try:
@@ -155,22 +169,48 @@ class Sessions(Generic[RowT]):
         self._forget(session_id)
         await self._store.delete_sessions([session_id])
 
-    async def delete_of(self, user_name: str) -> None:
-        """End every session of a user, as when the account is removed."""
-        await self._end(
-            [key for key, each in self._by_id.items() if each.row.user_name == user_name]
-        )
+    def end_all_of(self, user_name: str) -> None:
+        """End every session of a user at once; their rows go with the next `sweep`."""
+        found = [key for key, each in self._by_id.items() if each.row.user_name == user_name]
+        self._end(found)
+        if found:
+            self._wake.set()
 
     async def sweep(self) -> None:
-        """Forget expired sessions, here and in the store. Cheap where none has expired."""
-        now_s = self._clock.now_s()
-        await self._end([key for key, each in self._by_id.items() if self._expired(each, now_s)])
+        """Forget expired sessions, and drop the rows of all that ended. Cheap where none has.
 
-    async def _end(self, ids: list[str]) -> None:
+        Raises RedfishError (503, 507) where the store fails; the rows are tried again next time.
+        """
+        now_s = self._clock.now_s()
+        self._end([key for key, each in self._by_id.items() if self._expired(each, now_s)])
+        ended = tuple(self._ended)
+        if ended:
+            await self._store.delete_sessions(ended)
+            self._ended = [each for each in self._ended if each not in ended]
+
+    async def run(self) -> None:
+        """Sweep every SWEEP_S, and at once when a user's sessions were ended, until cancelled."""
+        while True:
+            try:
+                await self.sweep()
+            except RedfishError as error:
+                log.warning("the rows of ended sessions stay for now: %s", error)
+            await self._next_sweep()
+
+    async def _next_sweep(self) -> None:
+        pause = asyncio.ensure_future(self._clock.sleep(SWEEP_S))
+        wake = asyncio.ensure_future(self._wake.wait())
+        try:
+            await asyncio.wait({pause, wake}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+            wake.cancel()
+        self._wake.clear()
+
+    def _end(self, ids: list[str]) -> None:
         for session_id in ids:
             self._forget(session_id)
-        if ids:
-            await self._store.delete_sessions(ids)
+        self._ended += ids
 
     def _expired(self, found: _Open[RowT], now_s: float) -> bool:
         return now_s - found.last_use_s > self.timeout_s

@@ -5,6 +5,7 @@ Pure. Two voices tell the same faults, one in the words for properties, one for 
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from redfish_fm.redfish import messages
@@ -14,7 +15,25 @@ from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
 _VALUE_CHARS_MAX = 200
 """A refused value is quoted up to here: enough to recognise it, too little to flood a log."""
 
-_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", re.ASCII)
+HIDDEN = "(not shown)"
+"""What stands for the refused value of a write-only property, or of Session.Password."""
+
+_FORMATS = {
+    "date-time": re.compile(
+        r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", re.ASCII
+    ),
+    "uri-reference": re.compile(r"([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*"),
+}
+"""What DSP8010 names: times with seconds and a zone, and the characters of RFC 3986."""
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+}
 
 
 class Voice(Protocol):
@@ -103,6 +122,10 @@ class ValueCheck:
             if not info.nullable and not (self._patching and info.kind is Kind.LINK):
                 self.voice.type_error(self.told, value, name, place)
             return
+        if (info.write_only or name == "Password") and not isinstance(value, str):
+            # A mistyped password is still one: never quoted.
+            self.voice.type_error(self.told, HIDDEN, name, place)
+            return
         match info.kind:
             case Kind.STRING:
                 self._string(info, value, name, place)
@@ -113,8 +136,11 @@ class ValueCheck:
             case Kind.BOOLEAN:
                 if not isinstance(value, bool):
                     self.voice.type_error(self.told, value, name, place)
+            case Kind.MIXED:
+                if not any(_IS[each](value) for each in info.types):
+                    self.voice.type_error(self.told, value, name, place)
             case Kind.LINK:
-                self._link(value, name, place)
+                self._link_or_object(info, value, name, place)
             case Kind.ARRAY:
                 self._array(info, value, name, place)
             case Kind.OBJECT:
@@ -137,11 +163,16 @@ class ValueCheck:
             self.voice.not_in_list(self.told, value, name, place)
 
     def _number(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
-        fits = int if info.kind is Kind.INTEGER else (int, float)
-        if isinstance(value, bool) or not isinstance(value, fits):
+        if not _IS[info.kind.value](value):
             self.voice.type_error(self.told, value, name, place)
         elif not _within(info, value):
             self.voice.out_of_range(self.told, value, name, place)
+
+    def _link_or_object(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
+        if info.object is not None and isinstance(value, dict) and "@odata.id" not in value:
+            self._object(info.object, value, name, place)
+        else:
+            self._link(value, name, place)
 
     def _link(self, value: Any, name: str, place: str) -> None:
         if isinstance(value, dict):
@@ -178,9 +209,9 @@ class ValueCheck:
         for key, below in value.items():
             if "@odata." in key:
                 continue
-            here = pointer_to(place, key)
-            if key in info.properties:
-                self.value(info.properties[key], below, key, here)
+            here, found = pointer_to(place, key), info.find(key)
+            if found is not None:
+                self.value(found, below, key, here)
             elif not info.open:
                 self.told.append(messages.property_unknown(key, here))
 
@@ -205,13 +236,10 @@ def pointer_to(above: str, name: str) -> str:
 
 
 def _well_formed(info: PropertyInfo, value: str) -> bool:
-    if info.length_min is not None and len(value) < info.length_min:
+    if info.pattern is not None and info.pattern.search(value) is None:
         return False
-    if info.length_max is not None and len(value) > info.length_max:
-        return False
-    if info.pattern is not None and info.pattern.fullmatch(value) is None:
-        return False
-    return info.format != "date-time" or _DATE_TIME.fullmatch(value) is not None
+    form = None if info.format is None else _FORMATS.get(info.format)
+    return form is None or form.fullmatch(value) is not None
 
 
 def _within(info: PropertyInfo, value: float) -> bool:

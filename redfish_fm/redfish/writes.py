@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from redfish_fm.redfish.retries import Retry
+
 
 class WriteKind(Enum):
     """The four ways to change something."""
@@ -25,7 +27,8 @@ class Write:
     `body` is the parsed JSON object, its property names, types and enumerations already checked
     against the catalog; what it means has not been checked. `action` is "Zone.AddEndpoint" style.
     `if_match` holds the unquoted tags of If-Match, or None where the header is absent; ("*",)
-    matches anything that exists.
+    matches anything that exists. `secret` is the hash of a password that the body named: the
+    password itself goes no further than the protocol. `retry` is set by an Idempotency-Key.
     """
 
     kind: WriteKind
@@ -35,6 +38,8 @@ class Write:
     body: Mapping[str, Any] = field(default_factory=dict)
     action: str | None = None
     if_match: tuple[str, ...] | None = None
+    secret: bytes | None = field(default=None, repr=False)
+    retry: Retry | None = None
 
 
 class OutcomeKind(Enum):
@@ -61,3 +66,9 @@ class Outcome:
 
 Commit = Callable[[Write], Awaitable[Outcome]]
 """Carry out a write. Raises RedfishError with every reason when it is refused."""
+
+Replay = Callable[[Retry], Awaitable[Outcome | None]]
+"""Return how the write of an Idempotency-Key ended, waiting while it runs; None where it is new.
+
+Raises RedfishError (422) where the key came with another request before.
+"""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -145,8 +146,8 @@ async def slow_url(tmp_path, monkeypatch, capsys):
 
 async def test_a_store_that_takes_200_ms_longer_delays_every_write(slow_url: str) -> None:
     loop = asyncio.get_running_loop()
-    login = aiohttp.BasicAuth(USER, PASSWORD)
-    async with aiohttp.ClientSession(slow_url, auth=login) as session:
+    login = {"Authorization": f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"}
+    async with aiohttp.ClientSession(slow_url, headers=login) as session:
         async with session.get("/redfish/v1/Systems") as answer:
             assert answer.status == 200
 

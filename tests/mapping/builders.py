@@ -49,6 +49,7 @@ class MemoryTip:
     facts: Facts
     documents: dict[str, bytes] = field(default_factory=dict)
     overlays: dict[str, bytes] = field(default_factory=dict)
+    secrets: dict[str, bytes] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     occupied: frozenset[VppbId] = frozenset()
@@ -86,6 +87,16 @@ class MemoryTip:
 
     def exists(self, uri: str) -> bool:
         return uri in self.documents or uri in self.inventory
+
+    def wall_s(self) -> float:
+        return 1_800_000_000.5
+
+    def secret(self, uri: str) -> bytes | None:
+        return self.secrets.get(uri)
+
+    def members(self, collection: str) -> list[str]:
+        known = [*self.documents, *self.inventory]
+        return sorted(uri for uri in known if uri.rsplit("/", 1)[0] == collection)
 
     def wanted(self, uri: str) -> bytes | None:
         return self.documents.get(uri)
@@ -128,6 +139,9 @@ class MemoryTip:
         elif edit.space is Space.OVERLAY:
             assert self.overlays.get(edit.key) == edit.pre
             _set(self.overlays, edit)
+        elif edit.space is Space.SECRET:
+            assert self.secrets.get(edit.key) == edit.pre
+            _set(self.secrets, edit)
         elif edit.space is Space.BINDING:
             self._apply_binding(edit)
 

@@ -12,6 +12,7 @@ from redfish_fm.fabric.values import Binder, Role
 from redfish_fm.mapping.inventory import render_inventories, render_inventory
 from redfish_fm.mapping.read import read_endpoint
 from redfish_fm.mapping.types import ODATA_TYPES
+from redfish_fm.redfish.catalog import Catalog
 from tests.mapping.builders import a_device, a_fabric
 from tests.mapping.schemas import SchemaPack
 
@@ -190,6 +191,6 @@ def test_a_device_that_is_cabled_nowhere_has_no_endpoint() -> None:
 
 
 def test_types_are_those_of_the_catalog(repository: Path) -> None:
-    catalog = json.loads((repository / "schemas" / "catalog.json").read_text("utf-8"))["types"]
+    catalog = Catalog.load(repository / "schemas")
     for name, odata_type in ODATA_TYPES.items():
-        assert odata_type == f"#{name}.{catalog[name]['version']}.{name}"
+        assert odata_type == catalog.types[name].odata_type

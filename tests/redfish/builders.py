@@ -191,6 +191,7 @@ def a_view() -> FakeView:
     documents = service_documents(
         CATALOG,
         REGISTRIES,
+        PRIVILEGES,
         uuid="11111111-2222-3333-4444-555555555555",
         product_version="0",
         top_level=("Fabrics", "Systems"),

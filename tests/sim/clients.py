@@ -13,8 +13,10 @@ from typing import Any
 from redfish_fm.fabric.values import Endpoint, Role
 from redfish_fm.redfish.changes import Change
 from redfish_fm.redfish.requests import Request, Response
-from tests.sim.checker import Asked, Checker
+from tests.sim.answers import Answers, Asked
+from tests.sim.checker import Checker
 from tests.sim.process import USERS, Process
+from tests.sim.weather import stream
 
 ANSWER_S = 90.0
 """No request may take longer: a budget, a slow store and its reloads, in virtual time."""
@@ -25,6 +27,7 @@ class Population:
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
+        self.answers = Answers(checker)
         self.steps = 0
         self._users = 0
         index = checker.base.new_index()
@@ -56,6 +59,7 @@ class Client:
     def __post_init__(self) -> None:
         self.user = self.population.new_user()
         self.checker = self.population.checker
+        self.last: Response | None = None
 
     async def live(self) -> None:
         """Ask for one thing after another."""
@@ -74,8 +78,9 @@ class Client:
         """Do one thing."""
         actions = (
             (5, self.post_zone), (3, self.patch_zone), (4, self.add), (3, self.remove),
-            (3, self.delete_zone), (4, self.move), (4, self.post_connection), (2, self.delete_connection),
-            (1, self.delete_task), (1, self.read_task), (1, self.race), (1, self.describe),
+            (3, self.delete_zone), (4, self.move), (4, self.post_connection),
+            (2, self.delete_connection), (1, self.delete_task), (1, self.read_task),
+            (1, self.race), (1, self.describe),
         )  # fmt: skip
         (chosen,) = self.rng.choices([each for _, each in actions], [n for n, _ in actions])
         await chosen(process)
@@ -84,7 +89,10 @@ class Client:
 
     async def post_zone(self, process: Process) -> None:
         fabric = self.rng.choice(self.population.fabrics)
-        ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.choice((0, 1, 1, 1, 2, 2)))]
+        ends = [
+            *self._initiators(fabric),
+            *self._targets(fabric, self.rng.choice((0, 1, 1, 1, 2, 2))),
+        ]
         body: dict[str, Any] = {"Links": {"Endpoints": refs(ends)}}
         if self.rng.random() < 0.2:
             body["Id"] = f"mine{self.rng.randrange(4)}"
@@ -160,7 +168,7 @@ class Client:
         tag = None if zone is None else self._tag(process, zone)
         if zone is None or tag is None:
             return
-        rivals = [Client(self.population, random.Random(self.rng.random())) for _ in range(3)]
+        rivals = [Client(self.population, stream(f"rival {self.rng.random()}")) for _ in range(3)]
         made = await asyncio.gather(*(
             rival.write(process, "PATCH", zone, {"Description": rival.user}, (), tag)
             for rival in rivals
@@ -206,13 +214,13 @@ class Client:
             await self.write(process, "DELETE", self.rng.choice(tasks))
 
     async def read_task(self, process: Process) -> None:
-        for promise in self.checker.promises[-3:]:
+        for promise in self.population.answers.promises[-3:]:
             if process.alive:
                 request = Request("GET", promise.task, headers={"x-auth-token": self.user})
                 task = process.spawn(process.service.handle(request))
                 await asyncio.wait([task], timeout=ANSWER_S)
                 if process.alive and task.done() and not task.cancelled():
-                    self.checker.task_read(promise, task.result())
+                    self.population.answers.task_read(promise, task.result())
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -224,8 +232,10 @@ class Client:
         body: Any = None,
         adds: Iterable[str] = (),
         tag: str | None = None,
+        hang_up_s: float | None = None,
     ) -> Change | None:
         """Send one write; return the change it made, if it is known to have made one."""
+        self.last = None
         if not process.alive:
             return None
         headers = {"x-auth-token": self.user}
@@ -242,23 +252,25 @@ class Client:
             frozenset(adds),
             self.checker.durable.seq,
         )
-        return await self._answer(process, asked)
+        if self.rng.random() < self.checker.weather.patience:
+            hang_up_s = self.rng.random() * 0.5
+        return await self._answer(process, asked, hang_up_s)
 
-    async def _answer(self, process: Process, asked: Asked) -> Change | None:
+    async def _answer(
+        self, process: Process, asked: Asked, hang_up_s: float | None
+    ) -> Change | None:
         self.checker.counts["requests"] += 1
         self.checker.note(f"{asked.actor} asks {asked.verb} {asked.uri} {sorted(asked.adds)}")
 
         async def ask() -> tuple[Response, Change | None]:
-            response = await process.service.handle(asked.request)
-            return response, self.checker.judge(asked, response)
+            response = self.last = await process.service.handle(asked.request)
+            return response, self.population.answers.judge(asked, response)
 
         task = process.spawn(ask())
-        hang_up = self.rng.random() < self.checker.weather.patience
-        limit_s = self.rng.random() * 0.5 if hang_up else ANSWER_S
-        await asyncio.wait([task], timeout=limit_s)
+        await asyncio.wait([task], timeout=ANSWER_S if hang_up_s is None else hang_up_s)
         if task.done() and not task.cancelled():
             return task.result()[1]
-        if not hang_up and not task.done():
+        if hang_up_s is None and not task.done():
             self.checker.fail(f"no answer in {ANSWER_S} s: {asked}")
         # Whether it was done is not known: what comes later must not be taken for it.
         task.cancel()

@@ -6,9 +6,10 @@ from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from redfish_fm.drivers.virtual.switch import Refused
-from redfish_fm.fabric.model import Bind, BindTarget, PortRole, Unbind, VppbId
+from redfish_fm.fabric.model import Bind, BindTarget, PortRole, Unbind
 from tests.sim.checker import Checker
 from tests.sim.plant import Plant
+from tests.sim.weather import stream
 
 if TYPE_CHECKING:
     from tests.sim.simulation import World
@@ -33,7 +34,7 @@ class Disorder:
             (2.0 if weather.lies else 0.0, self._truth),
         )
         return [
-            self._for_ever(mean_s, what, random.Random(self._rng.random()))
+            self._for_ever(mean_s, what, stream(f"event {self._rng.random()}"))
             for mean_s, what in every
             if mean_s
         ]
@@ -51,12 +52,12 @@ class Disorder:
         plant = rng.choice(self._world.plants)
         switch = plant.switches[rng.choice(sorted(plant.switches))]
         port = rng.choice(switch.facts.ports).id
-        kind = rng.choice(("link_up", "present", "link_up"))
-        self._note(f"{port} {kind} False")
+        pulled = rng.random() < 0.3
+        self._note(f"{port} {'pulled' if pulled else 'down'}")
         for _ in range(rng.choice((1, 1, 20))):
-            plant.set_port(port, **{kind: False})
+            plant.set_port(port, link_up=False, present=not pulled)
             await asyncio.sleep(rng.choice((0.005, 0.5)))
-            plant.set_port(port, **{kind: True})
+            plant.set_port(port, link_up=True, present=True)
             await asyncio.sleep(0.005)
 
     async def _cut(self, rng: random.Random) -> None:

@@ -76,7 +76,9 @@ def rollback_of_a_release() -> AbstractContextManager[Any]:
     ) -> None:
         back = [b for b in operation.released if Unbind(b.vppb, b.target) in refused]
         if back:
-            await self._writer.submit(lambda tip: _given_back(tip, operation, back), "reconcile")
+            await vars(self._operations)["_writer"].submit(
+                lambda tip: _given_back(tip, operation, back), "reconcile"
+            )
         else:
             await judge(self, operation, seen, refused)
 
@@ -91,9 +93,7 @@ def _given_back(tip: TipView, operation: Operation, back: list[Binding]) -> Draf
     after = replace(current, released=left)
     edits = [binding_edit(None, each) for each in back
              if each.vppb not in tip.state.index.bindings]  # fmt: skip
-    record = Edit(
-        Space.OPERATION, current.id, encode_operation(current), encode_operation(after)
-    )
+    record = Edit(Space.OPERATION, current.id, encode_operation(current), encode_operation(after))
     return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
 
 
@@ -113,8 +113,9 @@ def publish_before_durable() -> AbstractContextManager[Any]:
 
     async def mutant(self: Any, batch: list[Any]) -> None:
         self._publish(batch)
-        with patch.object(self, "_publish", lambda _: None), patch.object(
-            self, "_fail", lambda *_: None
+        with (
+            patch.object(self, "_publish", lambda _: None),
+            patch.object(self, "_fail", lambda *_: None),
         ):
             await commit(self, batch)
 

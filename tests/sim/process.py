@@ -6,7 +6,6 @@ live on, and so do commands that were under way.
 
 import asyncio
 import hashlib
-import random
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,7 +31,7 @@ from redfish_fm.resources import schemas_dir
 from redfish_fm.store.base import OutcomeUnknown, SessionRow, StoreFailed, StoreFull
 from redfish_fm.store.memory import DurableState, MemoryStore
 from tests.sim.plant import Plant, WatchedDriver
-from tests.sim.weather import Weather
+from tests.sim.weather import Weather, stream
 
 T = TypeVar("T")
 USERS = 200
@@ -74,6 +73,7 @@ def make_base(inventories: Iterable[Inventory]) -> Base:
     service = service_documents(
         CATALOG,
         REGISTRIES,
+        Privileges.load(schemas_dir()),
         uuid="11111111-2222-3333-4444-555555555555",
         product_version="0",
         top_level=("Fabrics", "Systems", "Chassis"),
@@ -98,7 +98,7 @@ class StoreWeather:
 
     def __init__(self, rates: Mapping[str, float], seed: str) -> None:
         self.rates = dict(rates)
-        self._rng = random.Random(f"store {seed}")
+        self._rng = stream(f"store {seed}")
         self.struck: dict[str, int] = {}
 
     def before(self, _attempt: int) -> BaseException | None:

@@ -5,10 +5,9 @@
 
 import asyncio
 import logging
-import random
 import traceback
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,7 @@ from tests.sim.checker import Checker
 from tests.sim.clients import Client, Population
 from tests.sim.disorder import Disorder
 from tests.sim.plant import Plant
-from tests.sim.weather import Weather, draw
+from tests.sim.weather import Weather, draw, stream
 from tests.virtual_time import VirtualClock, run
 
 QUIET_S = 150.0
@@ -57,8 +56,13 @@ def simulate(seed: int, steps: int = 100) -> Report:
 
 def run_weather(weather: Weather) -> Report:
     """Run a world that is given in full."""
+    return play(weather, World.bustle)
+
+
+def play(weather: Weather, script: Callable[["World"], Coroutine[Any, Any, None]]) -> Report:
+    """Let `script` happen in a world that is given in full, then let that come to rest."""
     with patch.object(operations, "FINISHED_KEPT", weather.finished_kept), _log() as log:
-        return run(World(weather).live(log))
+        return run(World(weather).live(log, script))
 
 
 class World:
@@ -71,7 +75,9 @@ class World:
         self.base = processes.make_base(weather.inventories())
         self.device = processes.StoreWeather(weather.store_faults, str(weather.seed))
 
-    async def live(self, log: "Log") -> Report:
+    async def live(
+        self, log: "Log", script: Callable[["World"], Coroutine[Any, Any, None]]
+    ) -> Report:
         """Run it to the end."""
         self.clock = VirtualClock()
         self.plants = [Plant(i, self.clock, self.weather) for i in self.weather.inventories()]
@@ -79,7 +85,7 @@ class World:
         log.checker = self.checker
         self.population = Population(self.checker)
         await self.start()
-        await self._bustle()
+        await self._watched(script(self))
         if self.checker.failure is None:
             await self._come_to_rest()
         await self.stop()
@@ -117,18 +123,18 @@ class World:
         if not running.cancelled() and running.exception() is not None:
             self.checker.fail(f"the kernel ended by itself: {running.exception()!r}")
 
-    async def _bustle(self) -> None:
+    async def bustle(self) -> None:
         """Let clients and disorder do what they do until enough has been done."""
         seed = self.weather.seed
         clients = [
-            Client(self.population, random.Random(f"client {seed} {number}"))
+            Client(self.population, stream(f"client {seed} {number}"))
             for number in range(self.weather.clients)
         ]
-        disorder = Disorder(self, random.Random(f"disorder {seed}"))
+        disorder = Disorder(self, stream(f"disorder {seed}"))
         troubles = [asyncio.create_task(self._watched(each)) for each in disorder.all()]
         lives = [asyncio.create_task(self._watched(client.live())) for client in clients]
         failed = asyncio.create_task(self.checker.failed.wait())
-        left = set(lives)
+        left: set[asyncio.Task[Any]] = set(lives)
         while left and not failed.done():
             _, left = await asyncio.wait({*left, failed}, return_when=asyncio.FIRST_COMPLETED)
             left.discard(failed)
@@ -206,12 +212,12 @@ class World:
 
     async def _tasks_have_ended(self) -> None:
         process = self.checker.process
-        for promise in self.checker.promises:
+        for promise in self.population.answers.promises:
             if process is None or self.checker.failure is not None:
                 return
             request = Request("GET", promise.task, headers={"x-auth-token": "u1"})
             response = await process.service.handle(request)
-            self.checker.task_read(promise, response)
+            self.population.answers.task_read(promise, response)
             ended = b'"TaskState":"Running"' not in response.body
             self.checker.expect(ended, f"{promise.task} never ends")
 
@@ -246,6 +252,8 @@ class Log(logging.Handler):
             return
         text = record.getMessage()
         self.checker.note(f"{record.levelname} {text}")
+        if record.exc_info:
+            self.checker.note("".join(traceback.format_exception(*record.exc_info)))
         excused = text.startswith("isolation violation") and not self.checker.weather.truthful
         if record.levelno >= logging.ERROR and not excused:
             self.checker.fail(f"{record.levelname} in the log: {text}")

@@ -1,0 +1,109 @@
+"""What a client reads about actions: the Actions property, and the ActionInfo resources behind it.
+
+Pure. Only actions that are carried out are advertised (DESIGN section 10).
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
+from redfish_fm.redfish.properties import Kind, PropertyInfo
+from redfish_fm.redfish.representations import encode
+from redfish_fm.redfish.view import Origin, Representation
+
+_DATA_TYPES = {
+    Kind.STRING: "String",
+    Kind.ENUM: "String",
+    Kind.INTEGER: "Number",
+    Kind.NUMBER: "Number",
+    Kind.BOOLEAN: "Boolean",
+}
+
+
+def actions_property(catalog: Catalog, info: TypeInfo, uri: str) -> dict[str, Any]:
+    """Return the Actions of a resource at `uri` on which all supported actions can be asked for."""
+    return {
+        f"#{action.name}": {
+            "target": f"{uri}/Actions/{action.name}",
+            "@Redfish.ActionInfo": action_info_uri(catalog, action.name),
+        }
+        for action in info.actions.values()
+        if action.supported
+    }
+
+
+def action_info_uri(catalog: Catalog, action: str) -> str:
+    """Return where the parameters of an action are described, the same for every resource."""
+    return catalog.action_info.replace("{Action}", action)
+
+
+def action_info_documents(catalog: Catalog) -> dict[str, dict[str, Any]]:
+    """Return the ActionInfo of every action that is carried out, by URI."""
+    found = {}
+    for info in catalog.types.values():
+        for name in sorted(info.row.actions):
+            uri = action_info_uri(catalog, name)
+            found[uri] = {
+                "@odata.id": uri,
+                "@odata.type": catalog.types["ActionInfo"].odata_type,
+                "Id": name,
+                "Name": f"Parameters of {name}",
+                "Parameters": _parameters(catalog, info.actions[name]),
+            }
+    return found
+
+
+def _parameters(catalog: Catalog, action: ActionInfo) -> list[dict[str, Any]]:
+    return [
+        {"Name": name, "Required": info.required, **_data_type(catalog, info)}
+        for name, info in sorted(action.parameters.items())
+    ]
+
+
+def _data_type(catalog: Catalog, info: PropertyInfo) -> dict[str, Any]:
+    if info.kind is Kind.ARRAY and info.items is not None:
+        inner = _data_type(catalog, info.items)
+        return {**inner, "DataType": f"{inner['DataType']}Array"}
+    row: dict[str, Any] = {"DataType": _DATA_TYPES.get(info.kind, "Object")}
+    if info.kind is Kind.ENUM:
+        row["AllowableValues"] = sorted(info.enum)
+    if info.minimum is not None:
+        row["MinimumValue"] = info.minimum
+    if info.maximum is not None:
+        row["MaximumValue"] = info.maximum
+    target = catalog.types.get(info.link_to or "")
+    if target is not None:
+        row["ObjectDataType"] = target.odata_type
+    return row
+
+
+class Advertised:
+    """Lays the Actions of client-made resources over their representations; remembers the newest.
+
+    The tags stay: what is laid over depends on nothing but the type and the URI.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._acting = frozenset(name for name, info in catalog.types.items() if info.row.actions)
+        self._rendered: dict[str, Representation] = {}
+
+    def render(self, found: Representation) -> Representation:
+        """Return `found` with the actions that can be asked for, or as it is without any."""
+        if found.origin is not Origin.WANTED or found.type_name not in self._acting:
+            return found
+        rendered = self._rendered.get(found.uri)
+        if rendered is None or rendered.etag != found.etag:
+            document = json.loads(found.body)
+            info = self._catalog.types[found.type_name]
+            document["Actions"] = actions_property(self._catalog, info, found.uri)
+            rendered = replace(found, body=encode(document))
+            if len(self._rendered) >= _RENDERED_MAX:
+                self._rendered.clear()
+            self._rendered[found.uri] = rendered
+        return rendered
+
+
+_RENDERED_MAX = 1024
+"""Enough for the zones that clients look at again and again; 2 kB each."""

@@ -1,0 +1,1 @@
+"""The DMTF validators against the real service over TLS; `python -m tests.conformance`."""

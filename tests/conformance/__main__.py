@@ -1,0 +1,91 @@
+"""Run the DMTF validators over TLS and say what they found.
+
+Exit 0: within bounds, or skipped because the packs or the tools are absent (said in the last
+line); 1: a bound is exceeded or a tool gave no result; 2: wrong usage.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.conformance import packs
+from tests.conformance.findings import Finding
+from tests.conformance.protocol_validator import no_namespace
+from tests.conformance.runs import PROTOCOL, RUNS, Result, Run, perform, perform_protocol
+
+_AT_ONCE = 2
+_LINE = "{:<34} {:>6} {:>6} {:>6} {:>11} {:>7}  {}"
+_printing = threading.Lock()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Perform the named runs, or the quick ones; return the exit code."""
+    names = [*(run.name for run in RUNS), PROTOCOL]
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("run", nargs="*", help=f"default: the quick ones; {', '.join(names)}")
+    parser.add_argument("--untested", action="store_true", help="list NOT_TESTED assertions too")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.run) - set(names):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    reason = packs.absent()
+    if reason is not None:
+        print(f"conformance: SKIPPED, nothing was checked: {reason}")
+        return 0
+    chosen = [run for run in RUNS if run.name in options.run or (run.quick and not options.run)]
+    protocol = PROTOCOL in options.run or not options.run
+    start_s = time.monotonic()
+    print(_LINE.format("run", "PASS", "WARN", "FAIL", "NOT TESTED", "time", ""))
+    with tempfile.TemporaryDirectory(prefix="conformance-") as place:
+        good = _perform_all(chosen, protocol, Path(place), options.untested)
+    verdict = "all within bounds" if good else "NOT within bounds"
+    print(f"conformance: {verdict}, {time.monotonic() - start_s:.0f} s")
+    return 0 if good else 1
+
+
+def _perform_all(chosen: list[Run], protocol: bool, place: Path, untested: bool) -> bool:
+    csdl = packs.unpack_csdl(place / "csdl")
+    mockups = packs.unpack_mockups(place / "mockups")
+
+    def whole(run: Run) -> bool:
+        results = perform(run, place / run.name, csdl, mockups)
+        return all([_show(result, untested) for result in results])
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        verdicts = [pool.submit(whole, run) for run in chosen]
+        if protocol:
+            verdicts.append(pool.submit(_protocol, place / PROTOCOL, untested))
+        return all([verdict.result() for verdict in verdicts])
+
+
+def _protocol(place: Path, untested: bool) -> bool:
+    reason = no_namespace()
+    if reason is None:
+        return _show(perform_protocol(place), untested)
+    with _printing:
+        print(f"{PROTOCOL}: SKIPPED, {reason}")
+    return True
+
+
+def _show(result: Result, untested: bool) -> bool:
+    """Print one row and its lines; return whether it is within bounds."""
+    report = result.report
+    counts = (report.passed, report.warned, report.failed, report.untested)
+    verdict = "ok" if not result.problems else "; ".join(result.problems)
+    with _printing:
+        print(_LINE.format(result.name, *counts, f"{result.took_s:.0f} s", verdict), flush=True)
+        for finding in report.findings:
+            if finding.level != "NOT_TESTED" or untested:
+                print(f"    {_short(finding)}", flush=True)
+    return not result.problems
+
+
+def _short(finding: Finding) -> str:
+    return " ".join(str(finding).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

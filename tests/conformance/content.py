@@ -1,0 +1,140 @@
+"""What clients have done by the time a validator looks: scripts of writes, one per source.
+
+Each takes a client and returns the URIs that a validator must then have visited.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.e2e.service import PASSWORD, USER, Client, links, zone_body
+
+Script = Callable[[Client], list[str]]
+
+FABRICS = "/redfish/v1/Fabrics"
+TASKS = "/redfish/v1/TaskService/Tasks"
+SLOW_TIME_SCALE = 0.0005
+"""At this scale a command of the virtual switch takes 4 s: long enough to be seen running."""
+
+_TASK_TIMEOUT_S = 60.0
+_POLL_S = 0.25
+
+
+def two_hosts(client: Client) -> list[str]:
+    """Fill `two-hosts` with every kind of thing; the last Task runs while the validator reads.
+
+    The service must answer at once (sync_budget_s 0) and be slow (SLOW_TIME_SCALE).
+    """
+    cxl, pcie = f"{FABRICS}/CXL", f"{FABRICS}/PCIe"
+    host = f"{cxl}/Endpoints/host1-2"
+    lds = [f"{cxl}/Endpoints/mem1-ld{number}" for number in (0, 1)]
+    made = [_created(client, f"{cxl}/Zones", zone_body(host, *lds, Name="Memory of host 1"))]
+    made.append(_created(client, f"{cxl}/Zones", _zone_of(made[0])))
+    # Its bind by zone is not done when it is deleted, so that its Task ends as Cancelled.
+    other = zone_body(f"{cxl}/Endpoints/host2-2", f"{cxl}/Endpoints/mem2")
+    cancelled = _task(client("POST", f"{cxl}/Zones", other))
+    finished = [cancelled, _task(client("DELETE", _members(client, f"{cxl}/Zones")[-1]))]
+    chunk = "/redfish/v1/Chassis/mem1/MemoryDomains/0/MemoryChunks/1"
+    finished.append(_task(client("POST", f"{cxl}/Connections", _memory(host, lds[0], chunk))))
+    states = [_ended(client, task) for task in finished]
+    assert states == ["Cancelled", "Completed", "Completed"], states
+    made += finished + _members(client, f"{cxl}/Connections")
+    made.append(_session(client))
+    devices = (f"{pcie}/Endpoints/{name}" for name in ("gpu1", "gpu2", "nvme1", "nvme2"))
+    body = zone_body(f"{pcie}/Endpoints/host1-1", *devices, Name="Devices of host 1")
+    running = _task(client("POST", f"{pcie}/Zones", body))
+    assert client.get(running)["TaskState"] == "Running"
+    return [*made, running, *_members(client, f"{pcie}/Zones")]
+
+
+def ai_pod(client: Client) -> list[str]:
+    """Zones on both PCIe switches of `ai-pod`, memory of an appliance for one host."""
+    made = []
+    for fabric in _members(client, FABRICS):
+        endpoints = [client.get(uri) for uri in _members(client, f"{fabric}/Endpoints")]
+        initiators = [each["@odata.id"] for each in endpoints if _role(each) == "Initiator"]
+        targets = [each["@odata.id"] for each in endpoints if _role(each) == "Target"]
+        for number, initiator in enumerate(initiators[:2]):
+            body = zone_body(initiator, *targets[2 * number : 2 * number + 2])
+            made.append(_created(client, f"{fabric}/Zones", body))
+    return [*made, _session(client)]
+
+
+def public_cxl(client: Client) -> list[str]:
+    """A zone and a Connection for endpoints that the mockup leaves free for them."""
+    fabric = f"{FABRICS}/CXL"
+    initiator, target = f"{fabric}/Endpoints/I3", f"{fabric}/Endpoints/T5"
+    chunk = "/redfish/v1/Chassis/CXLType3/MemoryDomains/1/MemoryChunks/1"
+    return [
+        _created(client, f"{fabric}/Zones", zone_body(f"{fabric}/Endpoints/I1", target)),
+        _created(client, f"{fabric}/Connections", _memory(initiator, target, chunk)),
+    ]
+
+
+def public_sasfabric(client: Client) -> list[str]:
+    """Two zones: SAS lets a target be in several."""
+    endpoints = f"{FABRICS}/SAS/Endpoints"
+    pairs = (("Initiator1", "TapeDrive"), ("Initiator2", "Drive1"))
+    return [
+        _created(client, f"{FABRICS}/SAS/Zones", zone_body(f"{endpoints}/{a}", f"{endpoints}/{b}"))
+        for a, b in pairs
+    ]
+
+
+def public_nvmeof_jbof(client: Client) -> list[str]:
+    """An initiator; this fabric has no Zones."""
+    body = {
+        "EndpointProtocol": "NVMeOverFabrics",
+        "Identifiers": [
+            {"DurableName": "nqn.2014-08.org.example:host-3", "DurableNameFormat": "NQN"}
+        ],
+        "ConnectedEntities": [{"EntityType": "NetworkController", "EntityRole": "Initiator"}],
+    }
+    return [_created(client, f"{FABRICS}/NVMeoF/Endpoints", body)]
+
+
+def _created(client: Client, collection: str, body: dict[str, Any]) -> str:
+    answer = client("POST", collection, body)
+    assert answer.status == 201, answer
+    return answer.headers["location"]
+
+
+def _task(answer: Any) -> str:
+    assert answer.status == 202, answer
+    return str(answer.json["@odata.id"])
+
+
+def _ended(client: Client, task: str) -> str:
+    """Wait for the end of a Task; return its state."""
+    end_s = time.monotonic() + _TASK_TIMEOUT_S
+    while "EndTime" not in (document := client.get(task)):
+        assert time.monotonic() < end_s, document
+        time.sleep(_POLL_S)
+    return str(document["TaskState"])
+
+
+def _session(client: Client) -> str:
+    body = {"UserName": USER, "Password": PASSWORD}
+    return _created(client, "/redfish/v1/SessionService/Sessions", body)
+
+
+def _members(client: Client, collection: str) -> list[str]:
+    return [member["@odata.id"] for member in client.get(collection)["Members"]]
+
+
+def _role(endpoint: dict[str, Any]) -> str:
+    return str(endpoint["ConnectedEntities"][0]["EntityRole"])
+
+
+def _zone_of(zone: str) -> dict[str, Any]:
+    return {"ZoneType": "ZoneOfZones", "Links": {"ContainsZones": links(zone)}}
+
+
+def _memory(initiator: str, target: str, chunk: str) -> dict[str, Any]:
+    return {
+        "ConnectionType": "Memory",
+        "MemoryChunkInfo": [
+            {"AccessCapabilities": ["Read", "Write"], "MemoryChunk": {"@odata.id": chunk}}
+        ],
+        "Links": {"InitiatorEndpoints": links(initiator), "TargetEndpoints": links(target)},
+    }

@@ -1,0 +1,86 @@
+"""The runs: what is served, what is done to it, how many complaints are too many."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conformance import content, protocol_validator, service_validator
+from tests.conformance.findings import Bounds, Report, excess
+from tests.e2e.service import Client, serving
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One service under one validator. `mockup`: served instead of the topology `name`.
+
+    `before`: it is validated once before the script as well.
+    """
+
+    name: str
+    bounds: Bounds
+    script: content.Script | None = None
+    mockup: bool = False
+    before: bool = False
+    quick: bool = True
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One look of a validator, and what is wrong with it."""
+
+    name: str
+    report: Report
+    took_s: float
+    problems: list[str] = field(default_factory=list)
+
+
+_SLOW = ("sync_budget_s = 0", f"time_scale = {content.SLOW_TIME_SCALE}")
+_STRICT = Bounds(failed=0, warned=0)
+# The mockups themselves use deprecated properties: their WARN are not ours.
+_IMPORTED = Bounds(failed=0, warned=None)
+
+RUNS = (
+    Run("two-hosts", _STRICT, content.two_hosts, settings=_SLOW),
+    Run("public-cxl", _IMPORTED, content.public_cxl, mockup=True, before=True),
+    Run("public-sasfabric", _IMPORTED, content.public_sasfabric, mockup=True, before=True),
+    Run("public-nvmeof-jbof", _IMPORTED, content.public_nvmeof_jbof, mockup=True, before=True),
+    Run("public-composability", _IMPORTED, mockup=True),
+    Run("ai-pod", _STRICT, content.ai_pod, quick=False),
+)
+PROTOCOL = "protocol"
+
+
+def perform(run: Run, place: Path, csdl: Path, mockups: dict[str, Path]) -> Iterator[Result]:
+    """Serve, validate, write, validate again. `place` is a folder of its own."""
+    place.mkdir()
+    settings = place / "settings.toml"
+    settings.write_text("\n".join(run.settings), encoding="utf-8")
+    source = ("--mockup", str(mockups[run.name])) if run.mockup else ("--topology", run.name)
+    state = place / "state"
+    arguments = ("--config", str(settings), "--state", str(state), *source)
+    with serving(*arguments, tls=True) as (_, url):
+        if run.before or run.script is None:
+            yield _validated(run, run.name, url, csdl, place / "before", [])
+        if run.script is not None:
+            client = Client(url, cafile=state / "tls" / "ca.pem")
+            made = run.script(client)
+            client.close()
+            yield _validated(run, f"{run.name}, written to", url, csdl, place / "after", made)
+
+
+def perform_protocol(place: Path) -> Result:
+    """Run the protocol validator on a fresh `two-hosts`."""
+    start_s = time.monotonic()
+    report = protocol_validator.validate(place, "--topology", "two-hosts")
+    return Result(PROTOCOL, report, time.monotonic() - start_s)
+
+
+def _validated(
+    run: Run, name: str, url: str, csdl: Path, place: Path, made: list[str]
+) -> Result:
+    start_s = time.monotonic()
+    report = service_validator.validate(url, csdl, place)
+    took_s = time.monotonic() - start_s
+    return Result(name, report, took_s, excess(report, run.bounds, made))

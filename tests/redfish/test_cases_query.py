@@ -1,0 +1,123 @@
+"""The cases QU-… of cases.jsonl, each a test named after its id."""
+
+import json
+import tarfile
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from redfish_fm.redfish.query import LEVELS_MAX
+from redfish_fm.redfish.view import Origin
+from tests.redfish.builders import FABRIC, Bench, keys
+from tests.redfish.packs import SHARED
+
+FABRICS = "/redfish/v1/Fabrics"
+ENDPOINTS = f"{FABRIC}/Endpoints"
+NEXT = "Members@odata.nextLink"
+
+
+@cache
+def mockup(name: str) -> dict[str, Any]:
+    """Return a published mockup's documents by URI; skip where the pack is absent."""
+    path = SHARED / "data" / "mockups-dmtf-2025.4.tar.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not here; set REDFISH_FM_SHARED")
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            folder, _, rest = member.name.partition(f"/{name}/")
+            file = archive.extractfile(member) if rest.endswith("index.json") else None
+            if file is not None and folder:
+                uri = f"/redfish/v1/{rest.removesuffix('index.json')}".rstrip("/")
+                found[uri] = json.load(file)
+    return {uri: each for uri, each in found.items() if "@odata.type" in each}
+
+
+def a_tree() -> Bench:
+    """Return a service over the multi-switch CXL mockup, with our own service root."""
+    bench = Bench()
+    documents = mockup("public-cxl-multiswitch")
+    bench.view.documents.update(
+        {uri: each for uri, each in documents.items() if uri != "/redfish/v1"}
+    )
+    for name in documents["/redfish/v1"].keys() & {"Chassis", "Fabrics", "Systems", "Managers"}:
+        link = documents["/redfish/v1"][name]
+        bench.view.documents["/redfish/v1"][name] = link
+    bench.view.origins.update(dict.fromkeys(bench.view.documents, Origin.INVENTORY))
+    return bench
+
+
+async def get(bench: Bench, target: str) -> Any:
+    path, _, text = target.partition("?")
+    query = tuple(parse_qsl(text, keep_blank_values=True))
+    response = await bench.send("GET", path, query=query)
+    assert response.status == 200, (target, response.body)
+    return json.loads(response.body)
+
+
+async def refused(bench: Bench, target: str) -> list[str]:
+    path, _, text = target.partition("?")
+    response = await bench.send("GET", path, query=tuple(parse_qsl(text)))
+    assert response.status == 400
+    return keys(response)
+
+
+def is_link(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) == {"@odata.id"}
+
+
+async def test_qu_01() -> None:
+    bench = a_tree()
+    plain = await get(bench, FABRICS)
+    uris = [member["@odata.id"] for member in plain["Members"]]
+    assert uris
+
+    expanded = await get(bench, f"{FABRICS}?$expand=.($levels=1)")
+    assert expanded["Members"] == [await get(bench, uri) for uri in uris]
+
+    deeper = await get(bench, f"{FABRICS}?$expand=*($levels=2)")
+    assert deeper["Members"] == [await get(bench, f"{uri}?$expand=*") for uri in uris]
+
+    fabric = await get(bench, f"{uris[0]}?$expand=~")
+    for name, value in (await get(bench, uris[0])).items():
+        if name != "Links":
+            assert fabric[name] == value
+
+    features = (await get(bench, "/redfish/v1"))["ProtocolFeaturesSupported"]
+    assert features["ExpandQuery"]["MaxLevels"] == LEVELS_MAX
+    assert await refused(bench, f"{FABRICS}?$expand=.($levels=999)") == ["QueryParameterOutOfRange"]
+    bogus = await refused(bench, f"{FABRICS}?$expand=bogus")
+    assert bogus == ["QueryParameterValueFormatError"]
+
+    root = await get(bench, f"/redfish/v1?$expand=*($levels={LEVELS_MAX})")
+    assert not is_link(root["Fabrics"])
+    assert not is_link(root["Links"]["Sessions"])
+
+
+async def test_qu_03() -> None:
+    bench = Bench(page_size=50)
+    uris = [f"{ENDPOINTS}/{number}" for number in range(130)]
+    for uri in uris:
+        bench.view.put(uri, "Endpoint", Origin.INVENTORY)
+    members = {"Members": [{"@odata.id": uri} for uri in uris], "Members@odata.count": 130}
+    bench.view.put(ENDPOINTS, "EndpointCollection", Origin.SERVICE, **members)
+
+    found, target = [], f"{ENDPOINTS}?$select=Members"
+    while target:
+        page = await get(bench, target)
+        assert page["Members@odata.count"] == 130
+        found += [member["@odata.id"] for member in page["Members"]]
+        target = page.get(NEXT, "")
+        assert not target or "$select=Members" in target
+    assert found == uris
+
+    first = await get(bench, ENDPOINTS)
+    assert (len(first["Members"]), len((await get(bench, first[NEXT]))["Members"])) == (50, 50)
+    last = await get(bench, f"{ENDPOINTS}?$top=10&$skip=125")
+    assert (len(last["Members"]), NEXT in last) == (5, False)
+    for query in ("$skip=500", "$top=0"):
+        page = await get(bench, f"{ENDPOINTS}?{query}")
+        assert (page["Members"], page["Members@odata.count"], NEXT in page) == ([], 130, False)
+    assert await refused(bench, f"{ENDPOINTS}?$top=-1") == ["QueryParameterOutOfRange"]

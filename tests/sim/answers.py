@@ -1,0 +1,147 @@
+"""Are the answers true? Each is judged at the moment it leaves, against what is durable and bound.
+
+A client makes one write at a time under a name of its own, so its change is the newest durable
+one of that name since it asked.
+"""
+
+import json
+from dataclasses import dataclass
+
+from redfish_fm.mapping.bindings import decode_binding
+from redfish_fm.redfish.changes import Change, Space
+from redfish_fm.redfish.requests import Request, Response
+from tests.sim.checker import Checker, members
+
+
+@dataclass
+class Asked:
+    """One write of a client. `adds` are the members it wants in the resource at `uri`."""
+
+    request: Request
+    actor: str
+    verb: str
+    uri: str
+    adds: frozenset[str] = frozenset()
+    since_seq: int = 0
+
+
+@dataclass
+class Promise:
+    """A 202: what was asked, the change that was made, and the Task that will tell."""
+
+    asked: Asked
+    change: Change
+    task: str
+
+
+class Answers:
+    """Judges what clients are told, and remembers what they are promised."""
+
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
+        self._expect = checker.expect
+        self.promises: list[Promise] = []
+
+    def judge(self, asked: Asked, response: Response) -> Change | None:
+        """An answer leaves at this moment: is it true? Returns the change that it made."""
+        change = self.change_of(asked)
+        self._checker.note(f"{asked.actor} {asked.verb} {asked.uri}: {response.status} "
+                  f"{message_keys(response)} change {change and change.seq}")  # fmt: skip
+        self._checker.counts[f"{asked.verb} {response.status}"] += 1
+        self._published_is_durable()
+        if response.status >= 400:
+            self._refused(asked, response, change)
+        elif response.status == 202:
+            self._accepted(asked, response, change)
+        else:
+            self._succeeded(asked, response, change)
+        return change
+
+    def change_of(self, asked: Asked) -> Change | None:
+        """Return the durable change that this client's request made."""
+        for change in reversed(self._checker.log):
+            if change.seq <= asked.since_seq:
+                return None
+            if change.actor == asked.actor:
+                return change
+        return None
+
+    def _published_is_durable(self) -> None:
+        if self._checker.process is not None:
+            published, durable = (
+                self._checker.process.kernel.published.seq,
+                self._checker.durable.seq,
+            )
+            self._expect(published <= durable, f"{published} is published, {durable} durable")
+
+    def _refused(self, asked: Asked, response: Response, change: Change | None) -> None:
+        usual = (400, 404, 409, 412, 503, 507)
+        self._expect(response.status in usual, f"{asked.verb} {asked.uri}: {response.status}")
+        if change is not None:
+            undone = change.operation is not None and change.operation in self._checker.stopped
+            self._expect(
+                response.status == 409 and undone,
+                f"{asked.actor} was answered {response.status}, change {change.seq} remains",
+            )
+
+    def _accepted(self, asked: Asked, response: Response, change: Change | None) -> None:
+        if change is None or change.operation is None:
+            self._checker.fail(f"{asked.actor} was promised a Task, but nothing is durable")
+            return
+        task = str(json.loads(response.body or b"{}").get("@odata.id", "(none)"))
+        self._expect(task.endswith(f"/{change.operation}"), f"202 with task {task}")
+        self.promises.append(Promise(asked, change, task))
+
+    def _succeeded(self, asked: Asked, response: Response, change: Change | None) -> None:
+        if change is None:
+            no_operation = asked.verb not in ("POST", "DELETE")
+            self._expect(no_operation, f"{asked.actor} was told {response.status} for nothing")
+            self._checker.counts["no-operation"] += 1
+            return
+        uri = response.headers.get("Location", asked.uri)
+        self._expect(
+            change.operation not in self._checker.stopped, f"success, but {uri} was taken back"
+        )
+        edit = next((edit for edit in change.edits if edit.key == uri), None)
+        if asked.verb == "DELETE":
+            self._expect(edit is None or edit.post is None, f"{uri} was not deleted")
+        elif edit is None or edit.post is None:
+            self._checker.fail(
+                f"{asked.actor} was told {response.status}, but {uri} was not stored"
+            )
+        else:
+            missing = asked.adds - members(edit.post)
+            self._expect(not missing, f"{uri} was stored without {missing}")
+        if self._checker.weather.steady:
+            self._is_bound_as_promised(uri, change)
+
+    def _is_bound_as_promised(self, uri: str, change: Change) -> None:
+        """What this change recorded for `uri`, and nobody has taken since, is bound now."""
+        recorded = [decode_binding(edit.post) for edit in change.edits
+                    if edit.space is Space.BINDING and edit.post is not None]  # fmt: skip
+        for binding in recorded:
+            now = self._checker.mirror.index.bindings.get(binding.vppb)
+            mine = now is not None and now.unit == binding.unit and uri in now.holders
+            if mine and uri in binding.holders:
+                place = (binding.vppb, binding.target)
+                bound = self._checker.is_bound(binding.fabric, place)
+                self._expect(bound, f"{uri} was answered as done, but {place} is not bound")
+
+    def task_read(self, promise: Promise, response: Response) -> None:
+        """What a Task says must be what happened."""
+        operation = self._checker.mirror.operations.get(promise.change.operation or "")
+        if response.status == 404:
+            self._expect(operation is None, f"{promise.task} is gone, its operation is not")
+            return
+        told = json.loads(response.body)["TaskState"]
+        undone = promise.change.operation in self._checker.stopped
+        self._expect(undone or told in ("Running", "Completed"), f"{promise.task} says {told}")
+        self._expect(not undone or told != "Completed", f"{promise.task} says {told}, taken back")
+
+
+def message_keys(response: Response) -> str:
+    """Return the message keys of a refusal, for the trace."""
+    if response.status < 400:
+        return ""
+    entries = json.loads(response.body)["error"]["@Message.ExtendedInfo"]
+    return " ".join(entry["MessageId"].rsplit(".", 1)[-1] for entry in entries)

@@ -1,0 +1,172 @@
+"""What the simulation has found, each as a short story that was told wrongly once.
+
+Every story runs in a world that checks all invariants at each step and must come to rest.
+"""
+
+import asyncio
+import gc
+import json
+from typing import Any
+
+import pytest
+
+from redfish_fm.clocks import Clock
+from redfish_fm.drivers.virtual.faults import Slow
+from redfish_fm.store.base import SessionRow, StoreFailed
+from redfish_fm.store.memory import DurableState, MemoryStore
+from tests.sim.clients import Client, refs
+from tests.sim.plant import Plant
+from tests.sim.simulation import Report, World, play
+from tests.sim.weather import Weather, stream
+from tests.virtual_time import VirtualClock, in_virtual_time
+
+QUIET = Weather(seed=0, gpus=2, lds=2, vppbs=3, clients=0, patience=0.0, sync_budget_s=0.05)
+"""Nothing goes wrong by itself; answers wait 50 ms."""
+
+PCIE = "/redfish/v1/Fabrics/PCIe"
+CXL = "/redfish/v1/Fabrics/CXL"
+GPU1, GPU2 = f"{PCIE}/Endpoints/gpu1", f"{PCIE}/Endpoints/gpu2"
+HOST1, HOST2 = f"{PCIE}/Endpoints/host1-1", f"{PCIE}/Endpoints/host2-1"
+
+
+class Teller:
+    """Asks for one thing at a time and knows the last answer."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._client = Client(world.population, stream("teller"))
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, hang_up_s: float | None = None
+    ) -> int:
+        process = self.world.checker.process
+        assert process is not None
+        await self._client.write(process, method, path, body, hang_up_s=hang_up_s)
+        return 0 if self._client.last is None else self._client.last.status
+
+    def said(self, name: str) -> Any:
+        assert self._client.last is not None
+        return json.loads(self._client.last.body)[name]
+
+    def plant(self, fabric: str) -> Plant:
+        return next(plant for plant in self.world.plants if plant.fabric == fabric)
+
+    async def zone(self, fabric: str, ends: list[str], **further: Any) -> int:
+        body = {**further, "Links": {"Endpoints": refs(ends)}}
+        return await self.ask("POST", f"{fabric}/Zones", body)
+
+
+def assert_all_well(report: Report) -> None:
+    assert report.failure is None, "\n".join([*report.trace[-40:], report.failure or ""])
+
+
+def test_a_task_cancelled_while_its_end_is_being_stored_is_not_completed() -> None:
+    """The end was written from what the loop had judged, over what was cancelled meanwhile."""
+
+    async def story(world: World) -> None:
+        teller = Teller(world)
+        teller.plant("PCIe").faults.next_apply(None, Slow(0.2))
+        assert await teller.zone(PCIE, [HOST1, GPU1]) == 202
+        # The store takes 0.5 s: the binding is observed while the cancellation is being stored.
+        assert await teller.ask("DELETE", teller.said("@odata.id")) == 204
+
+    assert_all_well(play(_with(store_latency_s=0.5), story))
+
+
+def test_deleting_a_zone_under_change_still_releases_what_the_change_had_released() -> None:
+    """The operation of the PATCH was dropped as abandoned, with its open release."""
+
+    async def story(world: World) -> None:
+        teller = Teller(world)
+        await teller.zone(PCIE, [HOST1, GPU1], Id="mine")
+        await asyncio.sleep(1.0)
+        teller.plant("PCIe").cut("pcie1", 4.0)
+        body = {"Links": {"Endpoints": refs([HOST1, GPU2])}}
+        assert await teller.ask("PATCH", f"{PCIE}/Zones/mine", body) == 202
+        assert await teller.ask("DELETE", f"{PCIE}/Zones/mine") == 202
+
+    assert_all_well(play(QUIET, story))
+
+
+def test_a_second_connection_to_an_ld_is_not_done_before_the_ld_is_bound() -> None:
+    """Joining a recorded binding opened no operation, so the answer was 201 at once."""
+    answers = []
+
+    async def story(world: World) -> None:
+        teller = Teller(world)
+        host, ld = f"{CXL}/Endpoints/host1-2", f"{CXL}/Endpoints/mem2-ld0"
+        await teller.zone(CXL, [host, ld])
+        chunk = next(chunk.id for chunk in world.population.chunks if "mem2" in chunk.unit)
+        body = {
+            "Links": {"InitiatorEndpoints": refs([host]), "TargetEndpoints": refs([ld])},
+            "MemoryChunkInfo": [{"MemoryChunk": refs([chunk])[0], "AccessCapabilities": ["Read"]}],
+        }
+        teller.plant("CXL").faults.next_apply(None, Slow(1.5))
+        answers.append(await teller.ask("POST", f"{CXL}/Connections", body))
+        answers.append(await teller.ask("POST", f"{CXL}/Connections", body))
+        await asyncio.sleep(3.0)
+        answers.append(await teller.ask("POST", f"{CXL}/Connections", body))
+
+    assert_all_well(play(QUIET, story))
+    assert answers == [202, 202, 201]
+
+
+def test_an_id_is_not_given_again_while_its_former_bearer_is_being_released() -> None:
+    """The new zone stood where an open operation could still take something back."""
+    answers = []
+
+    async def story(world: World) -> None:
+        teller = Teller(world)
+        await teller.zone(PCIE, [HOST1, GPU1], Id="mine")
+        await asyncio.sleep(1.0)
+        teller.plant("PCIe").cut("pcie1", 2.0)
+        answers.append(await teller.ask("DELETE", f"{PCIE}/Zones/mine"))
+        answers.append(await teller.zone(PCIE, [HOST2, GPU2], Id="mine"))
+        await asyncio.sleep(6.0)
+        answers.append(await teller.zone(PCIE, [HOST2], Id="mine"))
+
+    assert_all_well(play(QUIET, story))
+    assert answers == [202, 409, 201]
+
+
+def test_a_cancelled_write_is_no_success_when_who_cancelled_it_has_hung_up() -> None:
+    """Only the one who cancelled told the waiting client, and the end then told it success."""
+    answers = []
+
+    async def story(world: World) -> None:
+        teller, rival = Teller(world), Teller(world)
+        teller.plant("PCIe").faults.next_apply(None, Slow(1.5))
+        waiting = asyncio.create_task(teller.zone(PCIE, [HOST1, GPU1]))
+        await asyncio.sleep(0.5)
+        (operation,) = world.checker.open_operations()
+        assert await rival.ask("DELETE", operation.task, hang_up_s=0.1) == 0
+        answers.append(await waiting)
+
+    assert_all_well(play(_with(store_latency_s=0.2, sync_budget_s=30.0), story))
+    assert answers == [409]
+
+
+@pytest.mark.parametrize("failing", [True, False])
+@in_virtual_time
+async def test_a_failure_that_nobody_waits_for_any_more_is_not_logged(failing: bool) -> None:
+    """A cancelled caller of the memory store left an exception behind that nobody retrieved."""
+    complaints: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    clock: Clock = VirtualClock()
+    fault = StoreFailed("on demand") if failing else None
+    store = MemoryStore(DurableState(), clock, latency_s=1.0, fault_before=lambda _: fault)
+    await store.load()
+    asking = asyncio.create_task(store.put_session(SessionRow("1", "digest", "user", 0.0, "sim")))
+    await asyncio.sleep(0.5)
+    asking.cancel()
+    await asyncio.wait([asking])
+    await asyncio.sleep(1.0)
+    # A task complains when it is collected.
+    del asking
+    gc.collect()
+    assert [len(await store.sessions()), complaints] == [0 if failing else 1, []]
+
+
+def _with(**changes: Any) -> Weather:
+    return Weather(**{**vars(QUIET), **changes})

@@ -1,0 +1,75 @@
+"""Seeds of the simulation: other ones in each run, all of them in one count of what happened.
+
+Violations that strangers cause are CRITICAL in the log, hence expects_errors; every other ERROR
+fails its seed (simulation.Log).
+"""
+
+from collections import Counter
+
+import pytest
+
+from tests.sim.simulation import Report, simulate
+
+SEEDS, STEPS, PARTS = 150, 120, 6
+SOAK_SEEDS, SOAK_STEPS = 600, 200
+
+pytestmark = pytest.mark.expects_errors
+
+
+def test_a_seed_gives_the_same_run_again(seed_base: int) -> None:
+    assert simulate(seed_base, 60).trace == simulate(seed_base, 60).trace
+
+
+@pytest.fixture(scope="module")
+def total() -> Counter[str]:
+    """Return what has happened in this module so far."""
+    return Counter()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_everything_holds_at_every_step(seed_base: int, part: int, total: Counter[str]) -> None:
+    count = SEEDS // PARTS
+    _run(seed_base + part * count, count, STEPS, total)
+
+
+def test_the_runs_were_not_idle(total: Counter[str]) -> None:
+    if total["seeds"] < SEEDS:
+        pytest.skip("only the whole module together has happened enough")
+    _assert_busy(total)
+
+
+@pytest.mark.soak
+def test_soak(seed_base: int) -> None:
+    total: Counter[str] = Counter()
+    _run(seed_base, SOAK_SEEDS, SOAK_STEPS, total)
+    print()
+    print("\n".join(f"{count:8} {name}" for name, count in sorted(total.items())))
+    assert total["steps"] >= 20_000
+    _assert_busy(total)
+
+
+def _run(first: int, count: int, steps: int, total: Counter[str]) -> None:
+    failed: list[Report] = []
+    for seed in range(first, first + count):
+        report = simulate(seed, steps)
+        total.update(report.counts)
+        total.update(seeds=1, steps=report.steps)
+        if report.failure is not None:
+            failed.append(report)
+    assert not failed, "\n".join(report.complaint() for report in failed)
+
+
+def _assert_busy(total: Counter[str]) -> None:
+    """A simulation in which everything is refused would prove nothing."""
+    accepted = sum(total[f"{verb} {status}"] for verb in ("POST", "PATCH", "ACTION", "DELETE")
+                   for status in (200, 201, 202, 204))  # fmt: skip
+    assert accepted >= 0.3 * total["requests"]
+    seeds = total["seeds"]
+    assert total["hardware command"] > 3 * seeds
+    assert total["operations completed"] > 3 * seeds
+    for kind in ("refuse", "slow", "lost", "dropped", "late", "restart", "pretend"):
+        assert total[f"fault {kind}"] > 0, kind
+    for event in ("crashes", "hung up", "taken back", "races", "rebuilt", "violations shown",
+                  "store failed", "store full", "store unknown before", "store unknown after",
+                  "hardware late", "hardware outside"):  # fmt: skip
+        assert total[event] > 0, event
