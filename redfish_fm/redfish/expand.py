@@ -4,9 +4,9 @@ A link is an object that holds "@odata.id" and nothing else. What the client may
 is gone and what no longer fits into the answer stays a link, so every answer is complete in the
 sense that nothing is missing from it that a GET could not fetch.
 
-Levels are worked off one after the other (what is near first), and the number of resources looked
-up in one answer is bounded; cycles of links therefore end by themselves. Works in steps, so that
-the caller can let others run in between.
+Levels are worked off one after the other (what is near first). The number of resources looked up
+for one answer is bounded, and so is what they weigh; cycles of links therefore end by themselves.
+Works in steps, so that the caller can let others run in between.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,6 +20,10 @@ from redfish_fm.redfish.view import Representation
 EXPANDED_MAX = 500
 """Resources put into one answer (DESIGN section 12): 10,000 would block the loop for 137 ms."""
 
+BYTES_MAX = 8 << 20
+"""No further resource is put into an answer of this size. Four times what 500 usually weigh: only
+resources that link to thousands of others meet it."""
+
 _STEP = 25
 """Resources between two pauses: a third of a millisecond when none of them is cached."""
 
@@ -31,10 +35,18 @@ Body = Callable[[Representation, int], Any]
 
 
 class Expansion:
-    """One answer under construction. `left` more resources may be looked up for it."""
+    """One answer under construction. `left` and `left_bytes` are what may still go into it."""
 
-    def __init__(self, expand: Expand, find: Find, body: Body, left: int = EXPANDED_MAX) -> None:
+    def __init__(
+        self,
+        expand: Expand,
+        find: Find,
+        body: Body,
+        left: int = EXPANDED_MAX,
+        left_bytes: int = BYTES_MAX,
+    ) -> None:
         self.left = left
+        self.left_bytes = left_bytes
         self._expand = expand
         self._find = find
         self._body = body
@@ -47,7 +59,7 @@ class Expansion:
             levels -= 1
             below: list[_Place] = []
             for holder, key in layer:
-                if self.left == 0:
+                if self._full:
                     self._short = True
                     return
                 grown = self._grown(holder[key]["@odata.id"], levels)
@@ -65,14 +77,17 @@ class Expansion:
         A member larger than a whole answer is expanded in part.
         """
         for member in members:
-            if self.left == 0 and shown:
+            if self._full and shown:
                 return
-            before, place = self.left, [member]
+            place = [member]
             yield from self.grow(place)
             if self._short and shown:
-                self.left = before
                 return
             shown.append(place[0])
+
+    @property
+    def _full(self) -> bool:
+        return self.left <= 0 or self.left_bytes <= 0
 
     def _grown(self, link: str, levels: int) -> Any:
         self.left -= 1
@@ -80,6 +95,7 @@ class Expansion:
         found = self._find(uri)
         if found is None:
             return None
+        self.left_bytes -= len(found.body)
         if pointer:
             return _part(found, pointer)
         return self._body(found, levels)

@@ -176,13 +176,12 @@ class ValueCheck:
 
     def _link(self, value: Any, name: str, place: str) -> None:
         if isinstance(value, dict):
-            unknown = [key for key in value if "@odata." not in key]
-            for key in unknown:
-                self.told.append(messages.property_unknown(key, pointer_to(place, key)))
+            for key in value:
+                if "@odata." not in key:
+                    self.told.append(messages.property_unknown(key, pointer_to(place, key)))
             if "@odata.id" not in value:
-                if not unknown:
-                    place = pointer_to(place, "@odata.id")
-                    self.told.append(messages.property_missing("@odata.id", place))
+                place = pointer_to(place, "@odata.id")
+                self.told.append(messages.property_missing("@odata.id", place))
                 return
             place, value = pointer_to(place, "@odata.id"), value["@odata.id"]
         elif not self._bare_links:
@@ -220,8 +219,9 @@ class ValueCheck:
             self.voice.type_error(self.told, value, name, place)
             return
         for key, below in value.items():
-            if not isinstance(below, dict) and not (self._patching and below is None):
-                self.voice.type_error(self.told, below, key, pointer_to(place, key))
+            if "@odata." in key or isinstance(below, dict) or (self._patching and below is None):
+                continue
+            self.voice.type_error(self.told, below, key, pointer_to(place, key))
 
 
 def quoted(value: Any) -> str:

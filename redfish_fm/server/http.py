@@ -179,7 +179,8 @@ class HttpServer:
 
     async def _body(self, raw: web.BaseRequest) -> bytes:
         """Return the whole body, within the limits of size and time."""
-        body, more = bytearray(), True
+        # An empty body's reader is shared by all requests and never tells its end by a chunk.
+        body, more = bytearray(), not raw.content.at_eof()
         try:
             async with asyncio.timeout(self.limits.read_timeout_s):
                 while more:

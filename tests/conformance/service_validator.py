@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conformance.findings import Finding, Report
@@ -17,13 +18,17 @@ _VISIT = re.compile(r"^Validating (\S+)\.\.\.$")
 _LEVELS = {"WARNING": "WARN", "ERROR": "FAIL"}
 
 
-def validate(url: str, csdl: Path, place: Path) -> Report:
-    """Run the validator; `place` is a folder of its own. Raises ToolFailed."""
+def validate(url: str, csdl: Path, place: Path, limits: Sequence[str] = ()) -> Report:
+    """Run the validator; `place` is a folder of its own. Raises ToolFailed.
+
+    `limits`: types and how many members of their collections are read, as LogEntry, 20.
+    """
     place.mkdir(parents=True)
     command = [
         tool("rf_service_validator"),
         *("--skipschema", "--schema_directory", str(csdl), "--logdir", str(place)),
         *("--rhost", url, "--user", USER, "--password", PASSWORD, "--authtype", "Session"),
+        *(("--collectionlimit", *limits) if limits else ()),
     ]
     done = subprocess.run(
         command,

@@ -131,3 +131,12 @@ def test_metrics_and_health_answer_without_a_login(tmp_path) -> None:
         commits = re.search(r"^redfish_fm_commits_total (\S+)", text, re.MULTILINE)
         assert commits is not None and float(commits.group(1)) >= 2
         client.close()
+
+
+def test_requests_with_an_empty_body_are_answered_again_and_again() -> None:
+    with serving("--ephemeral", *TWO_HOSTS) as (_, url):
+        client = Client(url)
+        for _ in range(3):
+            answer = client("DELETE", f"{PCIE}/Zones/none", None, {"Content-Length": "0"})
+            assert answer.status == 404
+        client.close()

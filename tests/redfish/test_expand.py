@@ -206,6 +206,17 @@ async def test_what_does_not_fit_into_one_resource_stays_a_link_nearest_first() 
     assert expansion.left == 0
 
 
+async def test_an_answer_grows_no_further_once_it_is_large() -> None:
+    docs = {f"/{name}": {"@odata.id": f"/{name}", "Id": name} for name in "abc"}
+    members: list[Any] = [link(uri) for uri in docs]
+    shown: list[Any] = []
+    body = b"x" * 100
+    one = Representation("/a", "", Origin.SERVICE, body, "", "")
+    expansion = Expansion(SUBORDINATE, lambda _: one, body_in(docs), left_bytes=101)
+    list(expansion.grow_members(members, shown))
+    assert (len(shown), expansion.left_bytes) == (2, 101 - 2 * len(body))
+
+
 async def test_others_are_answered_while_a_large_answer_is_made() -> None:
     bench = Bench()
     bench.view.documents.update(a_tree(EXPANDED_MAX, 0).documents)

@@ -31,19 +31,23 @@ class SteppedClock(FakeClock):
 
     def __init__(self) -> None:
         super().__init__()
-        self._moved = asyncio.Event()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
 
     async def sleep(self, delay_s: float) -> None:
-        until_s = self.time_s + delay_s
-        while self.time_s < until_s:
-            await self._moved.wait()
+        woken = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.time_s + delay_s, woken))
+        await self.advance(0, turns=0)
+        await woken
 
-    async def advance(self, delay_s: float) -> None:
+    async def advance(self, delay_s: float, turns: int = 10) -> None:
         self.time_s += delay_s
-        self._moved.set()
-        for _ in range(10):
+        due = [each for each in self._sleepers if each[0] <= self.time_s]
+        self._sleepers = [each for each in self._sleepers if each not in due]
+        for _, woken in due:
+            if not woken.done():
+                woken.set_result(None)
+        for _ in range(turns):
             await asyncio.sleep(0)
-        self._moved.clear()
 
 
 @pytest.fixture

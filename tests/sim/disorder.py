@@ -1,6 +1,7 @@
 """What happens to the world by itself: crashes, links, switches, strangers and lies."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,15 @@ class Disorder:
             await what(rng)
 
     async def _crash(self, rng: random.Random) -> None:
-        await self._world.crash(rng.choice((0.0, 0.0, 0.5, 3.0)))
+        """Kill the service: at any instant, or while a command is on its way."""
+        if rng.random() < 0.7:
+            faults = rng.choice(self._world.plants).faults
+            faults.sent.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5.0):
+                    await faults.sent.wait()
+                    await asyncio.sleep(rng.random() * self._weather.command_s)
+        await self._world.crash(rng.choice((0.0, 0.0, 0.0, 0.5, 3.0)))
 
     async def _link(self, rng: random.Random) -> None:
         plant = rng.choice(self._world.plants)

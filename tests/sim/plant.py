@@ -4,6 +4,7 @@ The oracle is the switches' own memory. A unit bound for two hosts at once fails
 foreign manager or a lie had a part in it.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,14 +31,19 @@ class Double:
 
 
 class CountingFaults(FaultPlan):
-    """A fault plan that counts what struck, and remembers which vPPBs were ever lied about."""
+    """A fault plan that counts what struck, and remembers which vPPBs were ever lied about.
+
+    `sent` is set when a command is on its way to the switch.
+    """
 
     def __init__(self, seed: int | str) -> None:
         super().__init__(seed)
         self.struck: dict[str, int] = {}
+        self.sent = asyncio.Event()
         self.lied: set[VppbId] = set()
 
     def draw(self, step: Step) -> Fault | None:
+        self.sent.set()
         fault = super().draw(step)
         if fault is not None:
             name = type(fault).__name__.lower()

@@ -261,12 +261,16 @@ class Log(logging.Handler):
 
 @contextmanager
 def _log() -> Iterator[Log]:
+    """Listen from WARNING on: below that only volume is to be had, from thousands of requests."""
     handler = Log()
-    names = ("redfish_fm", "asyncio")
-    for name in names:
-        logging.getLogger(name).addHandler(handler)
+    loggers = [logging.getLogger(name) for name in ("redfish_fm", "asyncio")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.WARNING)
     try:
         yield handler
     finally:
-        for name in names:
-            logging.getLogger(name).removeHandler(handler)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(level)

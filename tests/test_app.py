@@ -1,0 +1,127 @@
+"""The composition root: what a first start commits, what a later one finds, how it all ends."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from redfish_fm import app, logs
+from redfish_fm.config import Config, Secret
+from redfish_fm.control.kernel import Kernel
+from redfish_fm.errors import FmError
+from redfish_fm.redfish.changes import Space
+from redfish_fm.store.base import StoredState
+from redfish_fm.store.sqlite import SqliteStore
+from tests.store.contract import StillClock
+
+Stop = asyncio.Event
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
+    """Collect the kernels that are made; keep the test's own log handlers."""
+    made: list[Kernel] = []
+
+    class Noted(Kernel):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(app, "Kernel", Noted)
+    monkeypatch.setattr(logs, "configure", lambda _form: None)
+    return made
+
+
+@pytest.fixture
+def serving(monkeypatch, capsys, kernels) -> Callable[..., contextlib.AbstractAsyncContextManager]:
+    """Give a context that serves in this process and yields what was printed until ready."""
+
+    @contextlib.asynccontextmanager
+    async def context(**settings) -> AsyncIterator[str]:
+        stop = asyncio.Event()
+        monkeypatch.setattr(app, "_stop_on_signals", lambda: stop)
+        config = Config(port=0, http=True, **{"topology": "two-hosts", **settings})
+        task = asyncio.create_task(app.serve(config))
+        said = ""
+        while "ready URL=" not in said and not task.done():
+            await asyncio.sleep(0.005)
+            said += capsys.readouterr().out
+        if task.done():
+            await task
+        yield said
+        stop.set()
+        assert await task == 0
+
+    return context
+
+
+async def stored(path: Path, source: str = "two-hosts") -> StoredState:
+    store = SqliteStore(path, source, StillClock())
+    state = await store.load()
+    await store.close()
+    return state
+
+
+async def test_identity_and_first_account_are_one_change(serving, tmp_path) -> None:
+    state = tmp_path / "state"
+    async with serving(state=state, admin_password=Secret("hidden")) as said:
+        assert said.count("\n") == 1 and "hidden" not in said
+    spaces = (await stored(state)).spaces
+    account = "/redfish/v1/AccountService/Accounts/admin"
+    assert b"hidden" not in spaces[Space.SECRET][account]
+    assert account in spaces[Space.DOCUMENT]
+    store = SqliteStore(state, "two-hosts", StillClock())
+    await store.load()
+    first = await anext(store.follow(0))
+    await store.close()
+    assert first.seq == 1 and account in {entry.uri for entry in first.entries}
+
+
+async def test_a_later_start_keeps_the_identity_and_makes_no_account(serving, tmp_path) -> None:
+    state = tmp_path / "state"
+    async with serving(state=state):
+        pass
+    before = (await stored(state)).spaces
+    async with serving(state=state, admin_password=Secret("another")) as said:
+        assert "first start" not in said
+    after = (await stored(state)).spaces
+    assert before[Space.META][app.UUID_KEY] == after[Space.META][app.UUID_KEY]
+    assert before[Space.SECRET] == after[Space.SECRET]
+
+
+async def test_ephemeral_keeps_nothing(serving, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with serving(ephemeral=True) as said:
+        assert "first start: user admin password " in said
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_ready_comes_after_the_first_look(serving, kernels) -> None:
+    async with serving(ephemeral=True, admin_password=Secret("x")):
+        (kernel,) = kernels
+        assert all(loop.first_observed.is_set() for loop in kernel.loops.values())
+        found = kernel.published.get("/redfish/v1/Fabrics/PCIe")
+        assert found is not None and b'"Health":"OK"' in found.body
+
+
+async def test_a_part_that_ends_by_itself_ends_the_service_with_an_error(
+    serving, kernels, capsys
+) -> None:
+    with pytest.raises(FmError, match="ended by itself"):
+        async with serving(ephemeral=True, admin_password=Secret("x")):
+            (kernel,) = kernels
+            await kernel.close()
+    assert "ended by itself" in capsys.readouterr().err
+
+
+async def test_everything_counted_is_offered_as_a_sample(serving, kernels) -> None:
+    async with serving(ephemeral=True, admin_password=Secret("x")):
+        (kernel,) = kernels
+        samples = app._samples(kernel, kernel._store)  # noqa: SLF001
+        found = {(each.name, each.labels.get("fabric")): each.value for each in samples}
+        assert found["redfish_fm_commits_total", None] >= 1
+        for fabric in ("PCIe", "CXL"):
+            assert found["redfish_fm_observations_total", fabric] >= 1
+            assert found["redfish_fm_isolation_violations", fabric] == 0

@@ -1,0 +1,66 @@
+"""Log lines: one line each, on stderr, readable by people or by machines."""
+
+import json
+import logging
+
+import pytest
+
+from redfish_fm import logs
+
+
+@pytest.fixture(autouse=True)
+def configured_again():
+    """Give the root logger back what it had."""
+    root, ours = logging.getLogger(), logging.getLogger("redfish_fm")
+    handlers, level, our_level = root.handlers[:], root.level, ours.level
+    root.handlers[:] = []
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    ours.setLevel(our_level)
+
+
+def test_text_lines_go_to_stderr_and_name_level_and_logger(capsys) -> None:
+    logs.configure("text")
+    logging.getLogger("redfish_fm.x").info("made %s", "it")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(" INFO redfish_fm.x: made it\n") and err.count("\n") == 1
+
+
+def test_libraries_are_heard_from_warning_on_and_we_from_info_on(capsys) -> None:
+    logs.configure("text")
+    logging.getLogger("aiohttp").info("chatter")
+    logging.getLogger("redfish_fm").debug("detail")
+    logging.getLogger("aiohttp").warning("trouble")
+    err = capsys.readouterr().err
+    assert "trouble" in err and "chatter" not in err and "detail" not in err
+
+
+def test_json_lines_are_objects_with_time_level_logger_and_message(capsys) -> None:
+    logs.configure("json")
+    logging.getLogger("redfish_fm.x").warning("two\nlines %d", 2)
+    (line,) = capsys.readouterr().err.splitlines()
+    record = json.loads(line)
+    assert record.keys() == {"time", "level", "logger", "message"}
+    assert (record["level"], record["logger"]) == ("WARNING", "redfish_fm.x")
+    assert record["message"] == "two\nlines 2"
+    assert record["time"].endswith("+00:00")
+
+
+@pytest.mark.expects_errors
+def test_a_json_line_of_an_exception_has_its_traceback(capsys) -> None:
+    logs.configure("json")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logging.getLogger("redfish_fm.x").exception("failed")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ValueError: broken" in json.loads(line)["traceback"]
+
+
+def test_configuring_twice_writes_each_line_once(capsys) -> None:
+    logs.configure("text")
+    logs.configure("text")
+    logging.getLogger("redfish_fm.x").info("once")
+    assert capsys.readouterr().err.count("once") == 1
