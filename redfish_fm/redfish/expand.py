@@ -25,7 +25,7 @@ BYTES_MAX = 8 << 20
 resources that link to thousands of others meet it."""
 
 _STEP = 25
-"""Resources between two pauses: a third of a millisecond when none of them is cached."""
+"""Resources between two pauses: half a millisecond when none of them is cached."""
 
 Find = Callable[[str], Representation | None]
 """What the client may read at a URI as links spell it; None where that is nothing."""
