@@ -7,7 +7,8 @@ observed never causes a 412; If-None-Match compares both (DESIGN section 3).
 import hashlib
 import re
 
-_TAG = re.compile(r'(?:W/)?"([^"]*)"|([^\s,"]+)')
+# A whole element of the list: what has anything before or behind its quotes is no tag.
+_TAG = re.compile(r'(?:^|,)\s*(?:(?:W/)?"([^"]*)"|([^\s,"]+))\s*(?=,|$)')
 
 
 def content_tag(*parts: bytes) -> str:

@@ -5,6 +5,7 @@ line); 1: a bound is exceeded or a tool gave no result; 2: wrong usage.
 """
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import threading
@@ -14,12 +15,15 @@ from pathlib import Path
 
 from tests.conformance import packs
 from tests.conformance.findings import Finding
+from tests.conformance.processes import ToolFailed
 from tests.conformance.protocol_validator import no_namespace
 from tests.conformance.runs import PROTOCOL, RUNS, Result, Run, perform, perform_protocol
 
 _AT_ONCE = 2
 _LINE = "{:<34} {:>6} {:>6} {:>6} {:>11} {:>7}  {}"
 _printing = threading.Lock()
+# AssertionError: a script was answered otherwise than it should be, or no service came up.
+_BROKEN = (ToolFailed, AssertionError, subprocess.SubprocessError, OSError)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,8 +55,11 @@ def _perform_all(chosen: list[Run], protocol: bool, place: Path, untested: bool)
     mockups = packs.unpack_mockups(place / "mockups")
 
     def whole(run: Run) -> bool:
-        results = perform(run, place / run.name, csdl, mockups)
-        return all([_show(result, untested) for result in results])
+        try:
+            results = perform(run, place / run.name, csdl, mockups)
+            return all([_show(result, untested) for result in results])
+        except _BROKEN as error:
+            return _broken(run.name, error)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         verdicts = [pool.submit(whole, run) for run in chosen]
@@ -62,12 +69,23 @@ def _perform_all(chosen: list[Run], protocol: bool, place: Path, untested: bool)
 
 
 def _protocol(place: Path, untested: bool) -> bool:
+    """Run it where it can be run; what it finds is information, no bound."""
     reason = no_namespace()
-    if reason is None:
+    if reason is not None:
+        with _printing:
+            print(f"{PROTOCOL}: SKIPPED, {reason}", flush=True)
+        return True
+    try:
         return _show(perform_protocol(place), untested)
+    except _BROKEN as error:
+        return _broken(PROTOCOL, error)
+
+
+def _broken(name: str, error: BaseException) -> bool:
+    """Say that a run gave no result, which is not within bounds."""
     with _printing:
-        print(f"{PROTOCOL}: SKIPPED, {reason}")
-    return True
+        print(f"{name}: {error or type(error).__name__}", flush=True)
+    return False
 
 
 def _show(result: Result, untested: bool) -> bool:

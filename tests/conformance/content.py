@@ -39,7 +39,7 @@ def two_hosts(client: Client) -> list[str]:
     states = [_ended(client, task) for task in finished]
     assert states == ["Cancelled", "Completed", "Completed"], states
     made += finished + _members(client, f"{cxl}/Connections")
-    made.append(_session(client))
+    made += _people(client)
     devices = (f"{pcie}/Endpoints/{name}" for name in ("gpu1", "gpu2", "nvme1", "nvme2"))
     body = zone_body(f"{pcie}/Endpoints/host1-1", *devices, Name="Devices of host 1")
     running = _task(client("POST", f"{pcie}/Zones", body))
@@ -111,6 +111,19 @@ def _ended(client: Client, task: str) -> str:
         assert time.monotonic() < end_s, document
         time.sleep(_POLL_S)
     return str(document["TaskState"])
+
+
+def _people(client: Client) -> list[str]:
+    """Make a role, an account that has it, one that must change its password, and a session."""
+    accounts, roles = "/redfish/v1/AccountService/Accounts", "/redfish/v1/AccountService/Roles"
+    role = {"RoleId": "Zoner", "AssignedPrivileges": ["Login", "ConfigureComponents"]}
+    made = [_created(client, roles, role)]
+    for name, role_id, must_change in (("zoe", "Zoner", False), ("rob", "ReadOnly", True)):
+        body = {"UserName": name, "Password": PASSWORD, "RoleId": role_id}
+        made.append(
+            _created(client, accounts, {**body, "PasswordChangeRequired": must_change})
+        )
+    return [*made, _session(client)]
 
 
 def _session(client: Client) -> str:

@@ -135,6 +135,7 @@ async def test_the_outcome_survives_a_restart() -> None:
         first = await post(rig, key())
         durable, hardware = rig.durable, rig.hardware
     async with running_kernel(durable=durable, hardware=hardware) as rig:
+        assert await rig.kernel.first_observed(60.0)
         assert await post(rig, key()) == first
         assert zones(rig) == [first.uri]
 

@@ -129,6 +129,8 @@ class Bench:
         self.sessions: Sessions[Row] = Sessions(
             self.store, Row, self.clock, timeout_s=30, limit=limit
         )
+        documents = self.view.documents.values()
+        further.setdefault("odata_types", {str(each["@odata.type"]) for each in documents})
         self.service = Service(
             CATALOG, REGISTRIES, PRIVILEGES, self.view, self._commit, self.sessions,
             self.accounts, **further,

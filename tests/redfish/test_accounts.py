@@ -104,7 +104,9 @@ async def test_every_fault_of_a_patch_is_told_and_nothing_is_applied(house: Hous
 async def test_a_rename_frees_the_old_name_and_takes_the_new_one(house: House) -> None:
     uri = await house.add("bob")
     assert (await house.send("PATCH", uri, {"UserName": "admin"})).status == 409
-    response = await house.send("PATCH", uri, {"UserName": "robert", "Name": "R", "Description": "d"})
+    response = await house.send(
+        "PATCH", uri, {"UserName": "robert", "Name": "R", "Description": "d"}
+    )
     assert response.status == 200
     assert (await house.login("bob", "first-password")).status == 401
     assert (await house.login("robert", "first-password")).status == 201

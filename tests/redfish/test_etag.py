@@ -27,6 +27,10 @@ def test_join_and_split_are_inverse() -> None:
         ('"a.b", W/"c.d" ,"e"', ("a.b", "c.d", "e")),
         ("a.b", ("a.b",)),
         ("", ()),
+        ('"a.b"x', ()),
+        ('x"a.b"', ()),
+        ('"a.b" "c.d"', ()),
+        ('"a.b"x, "c.d"', ("c.d",)),
     ],
 )
 def test_if_match_is_parsed(header: str | None, tags: tuple[str, ...] | None) -> None:

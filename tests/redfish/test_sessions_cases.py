@@ -72,7 +72,8 @@ async def test_se_01_login_use_logout_refusal(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/redfish", "/redfish/v1", "/redfish/v1/", "/redfish/v1/odata", "/redfish/v1/$metadata"]
+    "path",
+    ["/redfish", "/redfish/v1", "/redfish/v1/", "/redfish/v1/odata", "/redfish/v1/$metadata"],
 )
 async def test_se_03_discovery_needs_no_credentials(house: House, path: str) -> None:
     response = await house.send("GET", path, user=None)

@@ -172,9 +172,9 @@ class World:
         changed = {uri for uri, tag in self._tags().items() if tags.get(uri) != tag}
         self.checker.expect(not changed, f"ETags changed over a restart: {sorted(changed)[:5]}")
         self.checker.feed_is_whole()
-        doubles = [d for plant in self.plants for d in plant.oracle().double_reach()]
-        excused = sum(self.checker.counts[key] for key in ("excused double reach",))
-        self.checker.expect(len(doubles) <= excused, f"the journal shows {doubles[:1]}")
+        doubles = [double for plant in self.plants for double in plant.oracle().double_reach()]
+        excused = not self.weather.truthful
+        self.checker.expect(excused or not doubles, f"the journal shows {doubles[:1]}")
 
     async def _converge(self, when: str) -> None:
         until_s = self.clock.now_s() + QUIET_S
