@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.headers import JSON, ODATA_VERSION
 from redfish_fm.redfish.registries import Registries
@@ -18,7 +19,6 @@ from redfish_fm.redfish.view import Representation
 
 _ALWAYS = {"OData-Version": ODATA_VERSION, "Cache-Control": "no-cache"}
 _WITH_JSON = {**_ALWAYS, "Content-Type": JSON}
-_SCHEMA = "<http://redfish.dmtf.org/schemas/v1/{}.json>; rel=describedby"
 
 _TRANSPORT: Mapping[int, Message] = {
     400: messages.unrecognized_request_body(),
@@ -36,8 +36,9 @@ _TRANSPORT: Mapping[int, Message] = {
 class Answers:
     """Makes responses; keeps the headers that repeat."""
 
-    def __init__(self, registries: Registries) -> None:
+    def __init__(self, registries: Registries, catalog: Catalog) -> None:
         self._registries = registries
+        self._catalog = catalog
         self._headers: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
 
     def read(self, target: Target) -> Response:
@@ -108,13 +109,17 @@ class Answers:
                 "Content-Type": target.media,
                 "Allow": ", ".join(target.allow),
             }
-            if target.info is not None:
-                headers["Link"] = f"<{target.info.schema_uri}>; rel=describedby"
+            headers |= self._described_by(target.found.type_name)
             self._headers[key] = headers
         return headers
 
     def _described(self, found: Representation) -> dict[str, str]:
-        return {**_WITH_JSON, "ETag": found.etag, "Link": _SCHEMA.format(found.type_name)}
+        return {**_WITH_JSON, "ETag": found.etag, **self._described_by(found.type_name)}
+
+    def _described_by(self, type_name: str) -> dict[str, str]:
+        """Return the Link to the published schema; types of makers have none that we know."""
+        info = self._catalog.types.get(type_name)
+        return {} if info is None else {"Link": f"<{info.schema_uri}>; rel=describedby"}
 
 
 _EXTENDED = "@Message.ExtendedInfo"

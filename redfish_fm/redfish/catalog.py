@@ -7,7 +7,7 @@ are first asked for.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,11 @@ from typing import Any
 import msgspec
 
 from redfish_fm.redfish.properties import ObjectInfo, PropertyInfo, PropertyReader
+from redfish_fm.redfish.service_table import CreateTable, ServiceRow, service_row
 from redfish_fm.redfish.uri_tree import UriTree
 
 TYPES_FOLDER = "types"
 SERVICE_FILE = "service.json"
-
-OTHERWISE = "*"
-"""In CreateTable.refused: the reason for every property that the table does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +30,6 @@ class ActionInfo:
     parameters: Mapping[str, PropertyInfo]
     supported: bool
     """Whether this service carries it out; others are answered ActionNotSupported."""
-
-
-@dataclass(frozen=True, slots=True)
-class CreateTable:
-    """What a POST may name. Paths are dotted ("Links.Endpoints"); `refused` gives the reason.
-
-    A required array must also not be empty.
-    """
-
-    required: frozenset[str]
-    optional: frozenset[str]
-    refused: Mapping[str, str]
-    collections: frozenset[str]
-    """URI templates of the collections where the type can be created; none: not yet anywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +52,7 @@ class TypeInfo:
     updatable: bool
     deletable: bool
     member: str | None
-    row: "ServiceRow"
+    row: ServiceRow
     versions: frozenset[str]
     """All that were ever published, "v1_6_3" style."""
     _file: str
@@ -160,23 +144,6 @@ def declared_writable(info: PropertyInfo | None) -> bool:
     if inner.object is None:
         return False
     return all(declared_writable(each) for each in inner.object.properties.values())
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceRow:
-    """What service.json says of one type; the default is that of a type without a row."""
-
-    why: str = ""
-    later: str | None = None
-    """Which issue makes it creatable; until then no collection takes a POST."""
-    create: CreateTable | None = None
-    writable: frozenset[str] = frozenset()
-    overlay: frozenset[str] = frozenset()
-    deletable: bool = False
-    actions: frozenset[str] = frozenset()
-    derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    observed: frozenset[str] = frozenset()
-    """Dotted paths that observation owns where a driver is at work."""
 
 
 class _ResourceFacts(msgspec.Struct):
@@ -296,61 +263,30 @@ class Catalog:
                 f"{minor}_{errata}" for minor, row in file.versions.items() for errata in row.errata
             )
             for name, facts in file.resources.items():
-                yield name, TypeInfo(
-                    name=name,
-                    version=file.version,
-                    odata_type=facts.odata_type,
-                    schema_uri=f"{published.rpartition('/')[0]}/{stem}.json",
-                    publication_uri=published,
-                    csdl_uri=file.csdl or "",
-                    uris=_templates(facts.uris),
-                    uris_deprecated=_templates(facts.uris_deprecated),
-                    insertable=facts.insertable,
-                    updatable=facts.updatable,
-                    deletable=facts.deletable,
-                    member=facts.member,
-                    row=_service_row(service["types"].get(name, {})),
-                    versions=versions,
-                    _file=stem,
-                    _reader=reader,
-                    _overlay=overlay,
+                yield (
+                    name,
+                    TypeInfo(
+                        name=name,
+                        version=file.version,
+                        odata_type=facts.odata_type,
+                        schema_uri=f"{published.rpartition('/')[0]}/{stem}.json",
+                        publication_uri=published,
+                        csdl_uri=file.csdl or "",
+                        uris=_templates(facts.uris),
+                        uris_deprecated=_templates(facts.uris_deprecated),
+                        insertable=facts.insertable,
+                        updatable=facts.updatable,
+                        deletable=facts.deletable,
+                        member=facts.member,
+                        row=service_row(service["types"].get(name, {})),
+                        versions=versions,
+                        _file=stem,
+                        _reader=reader,
+                        _overlay=overlay,
+                    ),
                 )
 
 
 def _templates(uris: list[str]) -> tuple[str, ...]:
     # The service root stands there with and without its slash.
     return tuple(dict.fromkeys(uri.rstrip("/") for uri in uris))
-
-
-def _service_row(row: Mapping[str, Any]) -> ServiceRow:
-    if not row:
-        return _NO_ROW
-    return ServiceRow(
-        why=row["why"],
-        later=row.get("later"),
-        create=_create_table(row),
-        writable=frozenset((*row.get("writable", ()), *row.get("writable_here", {}))),
-        overlay=frozenset(row.get("overlay", ())),
-        deletable=bool(row.get("deletable")),
-        actions=frozenset(row.get("actions", ())),
-        derived={
-            path: tuple((source, link) for source, link in sources)
-            for path, sources in row.get("derived", {}).items()
-        },
-        observed=frozenset(row.get("observed", ())),
-    )
-
-
-_NO_ROW = ServiceRow()
-
-
-def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
-    if "create" not in row:
-        return None
-    create = row["create"]
-    return CreateTable(
-        frozenset(create["required"]),
-        frozenset(create["optional"]),
-        dict(create["refused"]),
-        frozenset() if "later" in row else frozenset(row["collections"]),
-    )

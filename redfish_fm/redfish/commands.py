@@ -73,7 +73,9 @@ class Commands:
         write = Write(
             kind, found.uri, type_name, principal.user_name, body, action, if_match, None, retry
         )
-        outcome = await self._commit(await self._without_password(write))
+        write = await self._without_password(write)
+        with self._logins.changing(write, principal):
+            outcome = await self._commit(write)
         if type_name == "ManagerAccount":
             await self._logins.forget_ended()
         return self.answer(outcome, acting=kind is WriteKind.ACTION)

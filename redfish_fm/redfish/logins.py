@@ -6,7 +6,7 @@ from typing import Any
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.accounts import Account, Accounts
 from redfish_fm.redfish.answers import Answers
-from redfish_fm.redfish.auth import CHALLENGE
+from redfish_fm.redfish.auth import CHALLENGE, Principal
 from redfish_fm.redfish.bodies import check_create
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.errors import RedfishError
@@ -14,6 +14,7 @@ from redfish_fm.redfish.parse import parse_object
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.writes import Write
 
 
 class Logins:
@@ -56,6 +57,17 @@ class Logins:
             reason = messages.password_change_required(account.uri)
             found = self._answers.annotated(found, reason)
         return self._answers.created(found.uri, found, {"X-Auth-Token": token})
+
+    def changing(
+        self, write: Write, principal: Principal
+    ) -> contextlib.AbstractContextManager[None]:
+        """Keep the session by which a user changes nothing but the own password.
+
+        Whoever holds it knows the new password; all other sessions of the user end.
+        """
+        alone = write.secret is not None and not write.body
+        own = write.uri == principal.account_uri
+        return self._sessions.sparing(principal.session if own and alone else None)
 
     async def forget_ended(self) -> None:
         """Drop the rows of sessions that an account's change has ended.

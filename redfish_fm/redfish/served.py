@@ -25,12 +25,11 @@ class ServedType:
 def served_types(catalog: Catalog, odata_types: Iterable[str]) -> list[ServedType]:
     """Return the types of all these documents, and of what their collections can hold, sorted."""
     given = set(odata_types)
-    found = {each for odata_type in given if (each := _served(catalog, odata_type)) is not None}
-    for each in given:
-        member = _member(catalog, each)
-        if member is not None:
-            found.add(_newest(member))
-    return sorted(found)
+    found = {_served(catalog, odata_type) for odata_type in given}
+    for odata_type in given:
+        member = _member(catalog, odata_type)
+        found.add(None if member is None else _newest(member))
+    return sorted(each for each in found if each is not None)
 
 
 def _served(catalog: Catalog, odata_type: str) -> ServedType | None:

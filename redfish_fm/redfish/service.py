@@ -81,7 +81,7 @@ class Service:
             view, self._session_resources, Tasks(catalog, registries), Advertised(catalog)
         )
         self._reader = Reader(catalog, resources, page_size)
-        self._answers = Answers(registries)
+        self._answers = Answers(registries, catalog)
         self._targets = Targets(catalog, resources, metadata(catalog, odata_types))
         self._authenticator = Authenticator(sessions, accounts, roles or Roles(catalog.roles))
         logins = Logins(catalog, sessions, accounts, self._session_resources, self._answers)

@@ -6,10 +6,11 @@ exists is asked elsewhere, at every use.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -105,6 +106,7 @@ class Sessions(Generic[RowT]):
         self._by_id: dict[str, _Open[RowT]] = {}
         self._opening = 0
         self._ended: list[str] = []
+        self._spared: set[str] = set()
         self._wake = asyncio.Event()
         self.version = 0
         """Grows with every session made or ended, so that what is rendered can be kept."""
@@ -169,9 +171,23 @@ class Sessions(Generic[RowT]):
         self._forget(session_id)
         await self._store.delete_sessions([session_id])
 
+    @contextlib.contextmanager
+    def sparing(self, session_id: str | None) -> Iterator[None]:
+        """Except one session from `end_all_of` meanwhile: its user is changing the own password."""
+        spared = set() if session_id is None else {session_id} - self._spared
+        self._spared |= spared
+        try:
+            yield
+        finally:
+            self._spared -= spared
+
     def end_all_of(self, user_name: str) -> None:
         """End every session of a user at once; their rows go with the next `sweep`."""
-        found = [key for key, each in self._by_id.items() if each.row.user_name == user_name]
+        found = [
+            key
+            for key, each in self._by_id.items()
+            if each.row.user_name == user_name and key not in self._spared
+        ]
         self._end(found)
         if found:
             self._wake.set()

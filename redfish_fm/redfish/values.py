@@ -211,7 +211,7 @@ class ValueCheck:
             here, found = pointer_to(place, key), info.find(key)
             if found is not None:
                 self.value(found, below, key, here)
-            elif False:
+            elif not info.open:
                 self.told.append(messages.property_unknown(key, here))
 
     def _oem(self, value: Any, name: str, place: str) -> None:

@@ -36,6 +36,7 @@ SESSIONS = "/redfish/v1/SessionService/Sessions"
 SESSION_SERVICE = "/redfish/v1/SessionService"
 ADMIN = f"{ACCOUNTS}/admin"
 PASSWORD = "admin-password"
+FIRST = "first-password"
 SECRET = hash_password(PASSWORD)
 """Made once: each costs 70 ms."""
 
@@ -49,6 +50,7 @@ class House:
     identity: Identity
     clock: FakeClock
     store: Any
+    durable: DurableState
     tokens: dict[str, str] = field(default_factory=dict)
 
     async def send(
@@ -83,7 +85,7 @@ class House:
         return (await self.send("GET", uri)).headers["ETag"]
 
     async def token(self, user: str) -> str:
-        """Return the token of one session of `user`, opened without the cost of a login."""
+        """Return the token of one session of `user`, without the cost of a login."""
         token = self.tokens.get(user)
         if token is None or self.identity.sessions.authenticate(token) is None:
             token, _ = await self.identity.sessions.create(user, "192.0.2.1")
@@ -95,7 +97,7 @@ class House:
         return await self.send("POST", SESSIONS, body, user=None)
 
     async def add(
-        self, user: str, role: str = "ReadOnly", password: str = "first-password", **more: Any
+        self, user: str, role: str = "ReadOnly", password: str = FIRST, **more: Any
     ) -> str:
         """POST an account and return its URI."""
         body = {"UserName": user, "Password": password, "RoleId": role, **more}
@@ -169,7 +171,7 @@ async def a_house(
         replay=kernel.retries.outcome,
     )  # fmt: skip
     try:
-        yield House(service, kernel, identity, clock, store)
+        yield House(service, kernel, identity, clock, store, durable)
     finally:
         if crash:
             durable.crash()

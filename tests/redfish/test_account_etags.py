@@ -105,6 +105,6 @@ async def test_et_01_every_way_to_echo_a_tag_is_understood(house: House, bob: st
 
 async def test_equal_accounts_have_equal_tags_after_a_restart() -> None:
     async with a_house() as house:
-        before, durable = await house.etag(ADMIN), house.store._durable
+        before, durable = await house.etag(ADMIN), house.durable
     async with a_house(durable) as house:
         assert await house.etag(ADMIN) == before

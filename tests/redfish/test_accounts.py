@@ -205,7 +205,7 @@ async def test_a_crash_before_the_rows_go_does_not_bring_sessions_back() -> None
         house.clock.time_s += 1
         await house.send("PATCH", uri, {"Password": "second-password"})
         await house.send("DELETE", gone)
-        durable, clock = house.store._durable, house.clock
+        durable, clock = house.durable, house.clock
     durable.sessions.update(rows)
     async with a_house(durable, clock=clock, sweeping=True) as house:
         token = login.headers["X-Auth-Token"]
@@ -259,6 +259,28 @@ async def test_a_user_may_change_the_own_password_and_nothing_else(house: House)
     assert (await house.login("bob", "first-password")).status == 401
 
 
+async def test_the_session_that_changes_the_own_password_goes_on_alone(house: House) -> None:
+    uri = await house.add("bob")
+    tokens = [
+        (await house.login("bob", "first-password")).headers["X-Auth-Token"] for _ in range(3)
+    ]
+    response = await house.send("PATCH", uri, {"Password": "second-password"}, token=tokens[1])
+    assert response.status == 200
+    left = [(await house.send("GET", SESSIONS, token=each)).status for each in tokens]
+    assert left == [401, 200, 401]
+    await house.send("PATCH", uri, {"Password": "third-password"})
+    assert (await house.send("GET", SESSIONS, token=tokens[1])).status == 401
+
+
+async def test_a_rename_ends_also_the_session_that_asks_for_it(house: House) -> None:
+    uri = await house.add("bob", "Administrator")
+    token = await house.token("bob")
+    body = {"Password": "second-password", "UserName": "robert"}
+    assert (await house.send("PATCH", uri, body, token=token)).status == 200
+    await house.add("bob", "Administrator")
+    assert (await house.send("GET", SESSIONS, token=token)).status == 401
+
+
 async def test_without_configure_self_the_own_password_stays(house: House) -> None:
     await house.add_role("LoginOnly", "Login")
     uri = await house.add("bob", "LoginOnly")
@@ -292,6 +314,7 @@ async def test_pv_79_a_due_password_change_comes_first(house: House) -> None:
     response = await house.send("PATCH", uri, {"Password": "second-password"}, token=token)
     assert response.status == 200
     assert json.loads(response.body)["PasswordChangeRequired"] is False
+    assert (await house.send("GET", SESSIONS, token=token)).status == 200
     header = basic("bob", "second-password")
     assert (await house.send("GET", SESSIONS, authorization=header)).status == 200
 
@@ -384,7 +407,7 @@ async def test_the_feed_tells_of_accounts_without_their_secrets(house: House) ->
 async def test_accounts_survive_a_restart_with_their_passwords() -> None:
     async with a_house() as house:
         await house.add("bob", "Operator")
-        durable = house.store._durable
+        durable = house.durable
     async with a_house(durable) as house:
         assert (await house.login("bob", "first-password")).status == 201
         assert (await house.login("admin", PASSWORD)).status == 201

@@ -23,9 +23,7 @@ POSTING, PATCHING = RequestSchemas(patching=False), RequestSchemas(patching=True
 CREATABLE = sorted(name for name, info in CATALOG.types.items() if info.create)
 WRITABLE = sorted(name for name, info in CATALOG.types.items() if info.writable_here)
 OVERLAID = sorted(name for name, info in CATALOG.types.items() if info.overlay_here)
-ACTING = sorted(
-    (name, action) for name, info in CATALOG.types.items() for action in info.actions
-)
+ACTING = sorted((name, action) for name, info in CATALOG.types.items() for action in info.actions)
 
 STRINGS = (
     "", "x", "a b", "/redfish/v1/Chassis/1", "http://192.0.2.1/x", "a%zz", "0x1AF4", "0xZZ",
@@ -35,6 +33,10 @@ STRINGS = (
 SPOILS = (
     None, True, -3, 10**7, 1.5, 1.0, "", "x", "Nonsense", [], [None], [{}], [[]], {}, {"Bogus": 1},
     {"@odata.id": "x"}, {"@odata.id": 1}, {"@odata.id": "/x", "Name": "n"}, {"@odata.type": 5},
+)  # fmt: skip
+VALUES = (
+    None, "x", "a b", "0x1AF4", "2024-01-02T03:04:05Z", 1, -1, 10**7, 1.5, True, [], ["x"], [-1],
+    {}, {"@odata.id": "/x"},
 )  # fmt: skip
 DEPTH_MAX = 4
 
@@ -216,7 +218,7 @@ def test_one_body_of_every_type_is_judged_alike() -> None:
     """Every property of every type once with each kind of value: wrong for most, right for some."""
     for name, info in CATALOG.types.items():
         _, judge = validator("whole", name)
-        for value in (None, "x", 1, True, [], {}, {"@odata.id": "/x"}, "2024-01-02T03:04:05Z"):
+        for value in VALUES:
             body = dict.fromkeys(info.properties, value)
             check = ValueCheck(PropertyVoice(), patching=False)
             check.value(PropertyInfo(Kind.OBJECT, object=info.object), body, "", "#")

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from redfish_fm.mapping.links import FORWARD
-from redfish_fm.redfish.catalog import OTHERWISE, Catalog, declared_writable
+from redfish_fm.redfish.catalog import Catalog, declared_writable
 from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
+from redfish_fm.redfish.service_table import OTHERWISE
 from redfish_fm.resources import schemas_dir
 from tests.redfish.builders import CATALOG
 from tests.redfish.packs import pack

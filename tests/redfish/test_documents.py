@@ -148,7 +148,14 @@ def test_an_imported_older_version_has_its_own_schema() -> None:
 
 @pytest.mark.parametrize(
     "odata_type",
-    ["", "#Contoso.v1_0_0.Thing", "#Zone.v9_9_9.Zone", "#Endpoint.v1_0_0.Zone", "Zone", "#Zone.Oem"],
+    [
+        "",
+        "#Contoso.v1_0_0.Thing",
+        "#Zone.v9_9_9.Zone",
+        "#Endpoint.v1_0_0.Zone",
+        "Zone",
+        "#Zone.Oem",
+    ],
 )
 def test_what_was_never_published_has_no_schema(odata_type: str) -> None:
     assert served_types(CATALOG, [odata_type]) == []

@@ -148,7 +148,7 @@ async def test_a_login_is_never_repeated(house: House) -> None:
 async def test_a_repeat_after_a_restart_is_answered_from_the_store() -> None:
     async with a_house() as house:
         first = await house.send("POST", ROLES, ROLE, idempotency_key="k")
-        durable = house.store._durable
+        durable = house.durable
     async with a_house(durable) as house:
         header = basic("admin", PASSWORD)
         again = await house.send("POST", ROLES, ROLE, authorization=header, idempotency_key="k")

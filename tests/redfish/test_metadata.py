@@ -53,9 +53,12 @@ def test_the_container_is_that_of_the_service_root() -> None:
     assert container is not None
     version = CATALOG.types["ServiceRoot"].version
     assert container.get("Extends") == f"ServiceRoot.{version}.ServiceContainer"
-    assert f"ServiceRoot.{version}" in references(metadata(CATALOG, ()))[
-        "http://redfish.dmtf.org/schemas/v1/ServiceRoot_v1.xml"
-    ]
+    assert (
+        f"ServiceRoot.{version}"
+        in references(metadata(CATALOG, ()))[
+            "http://redfish.dmtf.org/schemas/v1/ServiceRoot_v1.xml"
+        ]
+    )
 
 
 def test_every_file_that_can_be_referred_to_is_in_the_bundles() -> None:

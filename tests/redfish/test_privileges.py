@@ -46,9 +46,7 @@ def test_every_override_of_the_published_map_counts_where_it_applies() -> None:
             above = ("ServiceRoot", *row["Targets"])
             for method, alternatives in row["OperationMap"].items():
                 for privilege in EVERY[:-1]:
-                    found = PRIVILEGES.allows(
-                        name, method, frozenset({privilege}), ancestors=above
-                    )
+                    found = PRIVILEGES.allows(name, method, frozenset({privilege}), ancestors=above)
                     first = PRIVILEGES.overridden(name)
                     assert first
                     assert found == enough(alternatives, {privilege}), (name, row["Targets"])

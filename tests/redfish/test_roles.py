@@ -136,7 +136,7 @@ async def test_roles_survive_a_restart_and_still_count() -> None:
     async with a_house() as house:
         await house.add_role("Keeper", "Login", "ConfigureManager")
         await house.add("bob", "Keeper")
-        durable = house.store._durable
+        durable = house.durable
     async with a_house(durable) as house:
         assert (await house.send("PATCH", SESSION_SERVICE, TIMEOUT, user="bob")).status == 200
         assert (await house.send("GET", SESSIONS, user="bob")).status == 200

@@ -156,7 +156,7 @@ async def test_a_new_timeout_counts_at_once_and_after_a_restart() -> None:
         assert json.loads(response.body)["SessionTimeout"] == 60
         house.clock.time_s += 59
         assert (await house.send("GET", SYSTEMS, token=token)).status == 200
-        durable = house.store._durable
+        durable = house.durable
     async with a_house(durable) as house:
         assert (await house.get(SESSION_SERVICE))["SessionTimeout"] == 60
         house.clock.time_s += 59

@@ -1,0 +1,77 @@
+"""Our own table of types: what may be created, changed and deleted here, and who owns what.
+
+The rows of schemas/service.json as values; that file explains its words. Knows no schema.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+OTHERWISE = "*"
+"""In CreateTable.refused: the reason for every property that the table does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """What a POST may name. Paths are dotted ("Links.Endpoints"); `refused` gives the reason.
+
+    A required array must also not be empty.
+    """
+
+    required: frozenset[str]
+    optional: frozenset[str]
+    refused: Mapping[str, str]
+    collections: frozenset[str]
+    """URI templates of the collections where the type can be created; none: not yet anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRow:
+    """What service.json says of one type; the default is that of a type without a row."""
+
+    why: str = ""
+    later: str | None = None
+    """Which issue makes it creatable; until then no collection takes a POST."""
+    create: CreateTable | None = None
+    writable: frozenset[str] = frozenset()
+    overlay: frozenset[str] = frozenset()
+    deletable: bool = False
+    actions: frozenset[str] = frozenset()
+    derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    observed: frozenset[str] = frozenset()
+    """Dotted paths that observation owns where a driver is at work."""
+
+
+def service_row(row: Mapping[str, Any]) -> ServiceRow:
+    """Return one row as read from the file. Raises KeyError where a part is missing."""
+    if not row:
+        return _NO_ROW
+    return ServiceRow(
+        why=row["why"],
+        later=row.get("later"),
+        create=_create_table(row),
+        writable=frozenset((*row.get("writable", ()), *row.get("writable_here", {}))),
+        overlay=frozenset(row.get("overlay", ())),
+        deletable=bool(row.get("deletable")),
+        actions=frozenset(row.get("actions", ())),
+        derived={
+            path: tuple((source, link) for source, link in sources)
+            for path, sources in row.get("derived", {}).items()
+        },
+        observed=frozenset(row.get("observed", ())),
+    )
+
+
+_NO_ROW = ServiceRow()
+
+
+def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
+    if "create" not in row:
+        return None
+    create = row["create"]
+    return CreateTable(
+        frozenset(create["required"]),
+        frozenset(create["optional"]),
+        dict(create["refused"]),
+        frozenset() if "later" in row else frozenset(row["collections"]),
+    )

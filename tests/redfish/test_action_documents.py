@@ -1,0 +1,64 @@
+"""Actions that a client reads: those that are carried out, where they are, and no others."""
+
+import json
+from typing import Any
+
+import pytest
+
+from redfish_fm.redfish.action_documents import action_info_documents
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.view import Origin
+from redfish_fm.resources import schemas_dir
+from tests.redfish.builders import ENDPOINT, ZONE, ZONES, Bench
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+async def read(bench: Bench, uri: str) -> dict[str, Any]:
+    response = await bench.send("GET", uri)
+    assert response.status == 200
+    found: dict[str, Any] = json.loads(response.body)
+    return found
+
+
+async def test_a_client_made_zone_advertises_its_actions_and_they_are_there(bench: Bench) -> None:
+    actions = (await read(bench, ZONE))["Actions"]
+    assert set(actions) == {"#Zone.AddEndpoint", "#Zone.RemoveEndpoint"}
+    for name, action in actions.items():
+        assert action["target"] == f"{ZONE}/Actions/{name.removeprefix('#')}"
+        parameters = (await read(bench, action["@Redfish.ActionInfo"]))["Parameters"]
+        assert {each["Name"] for each in parameters} == {"Endpoint", "ZoneETag", "EndpointETag"}
+        response = await bench.send("POST", action["target"], {})
+        assert response.status == 400
+        entry = json.loads(response.body)["error"]["@Message.ExtendedInfo"][0]
+        assert entry["MessageId"].endswith(".ActionParameterMissing")
+
+
+@pytest.mark.parametrize("uri", [f"{ZONES}/fixed", ENDPOINT, f"{ENDPOINT[:-2]}made"])
+async def test_what_has_no_action_that_works_advertises_none(bench: Bench, uri: str) -> None:
+    assert "Actions" not in await read(bench, uri)
+
+
+async def test_the_tag_in_the_body_stays_that_of_the_header(bench: Bench) -> None:
+    response = await bench.send("GET", ZONE)
+    assert json.loads(response.body)["@odata.etag"] == response.headers["ETag"]
+
+
+async def test_a_changed_zone_is_shown_changed(bench: Bench) -> None:
+    await read(bench, ZONE)
+    bench.view.put(ZONE, "Zone", Origin.WANTED, ZoneType="ZoneOfZones")
+    assert (await read(bench, ZONE))["ZoneType"] == "ZoneOfZones"
+
+
+def test_every_enumeration_of_a_parameter_is_told() -> None:
+    service = json.loads((schemas_dir() / "service.json").read_text("utf-8"))
+    service["types"]["Port"]["actions"] = ["Port.Reset"]
+    folder = schemas_dir() / "types"
+    files = {path.stem: path.read_bytes() for path in folder.glob("*.json")}
+    found = action_info_documents(Catalog(files, service))
+    parameters = found["/redfish/v1/ActionInfos/Port.Reset"]["Parameters"]
+    assert [each["Name"] for each in parameters] == ["ResetType"]
+    assert "ForceRestart" in parameters[0]["AllowableValues"]
