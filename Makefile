@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+CONFORMANCE := $(VENV)/.conformance
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ARGS ?=
 
@@ -37,8 +38,8 @@ format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-conformance:
-	@echo "conformance: arrives with the Documents issue; nothing was checked"
+conformance: $(CONFORMANCE)
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 bench: $(DEV)
 	@if [ -f tests/bench/__main__.py ]; then $(BIN)/python -m tests.bench $(ARGS); \
@@ -67,4 +68,9 @@ $(RUNTIME): pyproject.toml | $(BIN)/pip
 $(DEV): pyproject.toml $(RUNTIME)
 	@echo "installing the development tools into $(VENV) ..." >&2
 	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(CONFORMANCE): pyproject.toml $(DEV)
+	@echo "installing the DMTF validators into $(VENV) ..." >&2
+	@$(PIP) --editable '.[conformance]'
 	@touch $@

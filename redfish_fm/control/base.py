@@ -37,7 +37,8 @@ def inverse_links(document: Mapping[str, Any], facts: Facts) -> frozenset[Link]:
 class Base:
     """Inventory documents by URI, the collections among them, their fixed members and links.
 
-    `links` has, by URI and JSON pointer, what inventory itself links there (discovered endpoints).
+    `collections` gives each one's type; `links` has, by URI and JSON pointer, what inventory
+    itself links there (discovered endpoints).
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Base:
         self.service = frozenset(service)
         self.documents: dict[str, bytes] = {}
         self.odata_types: set[str] = set()
-        self.collections: set[str] = set()
+        self.collections: dict[str, str] = {}
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self._endpoints: list[str] = []
@@ -66,7 +67,7 @@ class Base:
         self.documents[uri] = msgspec.json.encode(document)
         self.odata_types.add(str(document.get("@odata.type", "")))
         if name.endswith("Collection"):
-            self.collections.add(uri)
+            self.collections[uri] = name
         elif name == "Endpoint":
             self._endpoints.append(uri)
         for target, pointer in inverse_links(document, self.facts):

@@ -14,7 +14,7 @@ from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Space
-from redfish_fm.redfish.view import Origin, Representation
+from redfish_fm.redfish.view import Description, Origin, Representation
 
 EXPANDED = frozenset({"LogEntryCollection"})
 """Collections that hold their members whole, as DSP0266 wants of log entries."""
@@ -90,6 +90,13 @@ class Published:
             found = self._cache[uri] = self._render(uri, document)
         return found
 
+    def describe(self, uri: str) -> Description | None:
+        """Return what a write must know of the resource; a collection is not rendered for it."""
+        if uri not in self.base.collections:
+            return self.get(uri)
+        wanted = self.state.wanted_tag(uri) or ""
+        return Description(uri, self.base.collections[uri], self._origin(uri), wanted)
+
     def _compose(self, uri: str) -> dict[str, Any] | None:
         operation = self.state.task_operation(uri)
         if operation is not None:
@@ -134,7 +141,7 @@ class Published:
         wanted = self.state.wanted_tag(uri) or ""
         tag = etag.join(wanted, etag.content_tag(raw))
         body = b'{"@odata.etag":' + _encoder.encode(tag) + b"," + raw[1:]
-        return Representation(uri, type_name_of(document), self._origin(uri), body, tag, wanted)
+        return Representation(uri, type_name_of(document), self._origin(uri), wanted, body, tag)
 
     def _origin(self, uri: str) -> Origin:
         if uri in self.state.spaces[Space.DOCUMENT]:

@@ -5,6 +5,7 @@ Knows no rule and makes no decision. A Response's body is the Representation's b
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.redfish import messages
@@ -43,13 +44,13 @@ class Answers:
 
     def read(self, target: Target) -> Response:
         """Return a resource or document as a GET gives it."""
-        found = target.found
+        found = target.shown
         headers = {**self._base(target), "ETag": found.etag}
         return Response(200, headers, found.body)
 
     def not_modified(self, target: Target) -> Response:
         """Return 304: the client's copy is still good."""
-        return Response(304, {**_ALWAYS, "ETag": target.found.etag})
+        return Response(304, {**_ALWAYS, "ETag": target.shown.etag})
 
     def options(self, target: Target) -> Response:
         """Return which methods the target takes."""
@@ -96,9 +97,7 @@ class Answers:
         document: dict[str, Any] = json.loads(found.body)
         document[_EXTENDED] = [self._registries.render(message)]
         body = encode(document)
-        return Representation(
-            found.uri, found.type_name, found.origin, body, found.etag, found.wanted_tag
-        )
+        return replace(found, body=body)
 
     def _base(self, target: Target) -> dict[str, str]:
         key = (target.found.type_name, target.allow, target.media)

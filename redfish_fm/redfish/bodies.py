@@ -4,7 +4,8 @@ Says everything that is wrong at once, each message naming the property and a JS
 Folded tables decide; jsonschema is only the oracle in tests. What a body means is not judged here.
 """
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.redfish import messages
@@ -26,7 +27,7 @@ def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
     table = info.create
     if table is None:
         raise ValueError(f"{info.name} can not be created")
-    walk = _Walk(table.required | table.optional, patching=False)
+    walk = _Walk(table.allowed, patching=False)
     walk.body(info.properties, body)
     missing = [path for path in sorted(table.required) if _absent(body, path)]
     for path in missing:
@@ -84,13 +85,9 @@ def limited(found: list[Message]) -> list[Message]:
 class _Walk:
     """Walks a body down to the paths that may be written, and checks the values there."""
 
-    def __init__(self, paths: Iterable[str], patching: bool) -> None:
-        self._paths = frozenset(paths)
-        self._above = {
-            ".".join(parts[:end])
-            for parts in (path.split(".") for path in self._paths)
-            for end in range(1, len(parts))
-        }
+    def __init__(self, paths: frozenset[str], patching: bool) -> None:
+        self._paths = paths
+        self._above = _above(paths)
         self.check = ValueCheck(PropertyVoice(), patching=patching)
         self.named = False
 
@@ -118,6 +115,13 @@ class _Walk:
                 self.check.voice.type_error(self.check.told, value, name, place)
             else:
                 self.body(info.object.properties, value, f"{here}.", place)
+
+
+@functools.lru_cache(maxsize=1024)
+def _above(paths: frozenset[str]) -> frozenset[str]:
+    """Return the paths of all objects that hold something of `paths`; the tables are few."""
+    split = [path.split(".") for path in paths]
+    return frozenset(".".join(parts[:end]) for parts in split for end in range(1, len(parts)))
 
 
 def _absent(body: Mapping[str, Any], path: str) -> bool:

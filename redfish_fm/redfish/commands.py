@@ -97,7 +97,7 @@ class Commands:
         """Answer a task monitor: 202 while the Task runs, then what the write would have been."""
         uri = target.found.uri
         if self._task_result is None:
-            result = result_of(json.loads(target.found.body))
+            result = result_of(json.loads(target.shown.body))
         else:
             result = self._task_result(uri)
         if isinstance(result, RedfishError):

@@ -65,23 +65,23 @@ class Reader:
         """
         query = read_query(pairs)
         resource = target.kind is TargetKind.RESOURCE
-        collection = resource and is_collection(target.found)
+        collection = resource and is_collection(target.shown)
         if query is None:
             if collection and self.pages:
-                body = msgspec.json.encode(self._body(target.found, pairs))
-                return replace(target, found=replace(target.found, body=body))
+                body = msgspec.json.encode(self._body(target.shown, pairs))
+                return replace(target, found=replace(target.shown, body=body))
             return target
         if not resource or ((query.only or query.pages) and not collection):
             raise RedfishError(400, (messages.query_not_supported_on_resource(),))
         if query.only:
             return self._only(target, pairs, may_read)
-        document = msgspec.json.decode(target.found.body)
+        document = msgspec.json.decode(target.shown.body)
         if collection:
             await self._fill(document, query, pairs, may_read)
         elif query.expand is not None:
             await _in_turns(self._expansion(query, query.expand, may_read), document)
         body = msgspec.json.encode(_cut(document, query, collection))
-        return _answering(target, target.found, body)
+        return _answering(target, target.shown, body)
 
     async def _fill(self, document: Any, query: Query, pairs: Pairs, may_read: MayRead) -> None:
         """Put into a collection the members that the query chooses, expanded where it says so."""
@@ -101,11 +101,11 @@ class Reader:
 
     def _only(self, target: Target, pairs: Pairs, may_read: MayRead) -> Target:
         """Return the only member of a collection, or the collection if it has not just one."""
-        members = members_of(msgspec.json.decode(target.found.body))
+        members = members_of(msgspec.json.decode(target.shown.body))
         found = self._resources.get(members[0]["@odata.id"]) if len(members) == 1 else None
         if found is None:
-            body = self._body(target.found, pairs)
-            return _answering(target, target.found, msgspec.json.encode(body))
+            body = self._body(target.shown, pairs)
+            return _answering(target, target.shown, msgspec.json.encode(body))
         if not may_read(found):
             raise RedfishError(403, (messages.insufficient_privilege(),))
         info = self._catalog.types.get(found.type_name)

@@ -14,7 +14,7 @@ def represent(uri: str, type_name: str, document: Mapping[str, Any]) -> Represen
     wanted = etag.content_tag(raw)
     tag = etag.join(wanted, wanted)
     body = b'{"@odata.etag":' + encode(tag) + b"," + raw[1:]
-    return Representation(uri, type_name, Origin.SERVICE, body, tag, wanted)
+    return Representation(uri, type_name, Origin.SERVICE, wanted, body, tag)
 
 
 def encode(value: Any) -> bytes:

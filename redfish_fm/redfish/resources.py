@@ -6,7 +6,7 @@ Satisfies redfish.view.View. Sessions come from the session table, whatever the 
 from redfish_fm.redfish.action_documents import Advertised
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.tasks import Tasks
-from redfish_fm.redfish.view import Representation, View
+from redfish_fm.redfish.view import Description, Representation, View
 
 
 class Resources:
@@ -31,6 +31,12 @@ class Resources:
         if found.type_name == "Task":
             return self._tasks.render(found)
         return self._advertised.render(found)
+
+    def describe(self, uri: str) -> Description | None:
+        """Return what a write must know of the resource at `uri`, or None."""
+        if uri == self._sessions.collection_uri or uri.startswith(self._sessions_prefix):
+            return self._sessions.get(uri)
+        return self._view.describe(uri)
 
     def exists(self, uri: str) -> bool:
         """Return whether `get` would find something."""

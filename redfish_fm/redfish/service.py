@@ -32,7 +32,7 @@ from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.targets import PUBLIC, READING, Target, TargetKind, Targets, normal
 from redfish_fm.redfish.tasks import TaskResult, Tasks
-from redfish_fm.redfish.view import Representation, View
+from redfish_fm.redfish.view import Description, Representation, View
 from redfish_fm.redfish.writes import Commit, Replay
 
 METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
@@ -168,7 +168,7 @@ class Service:
         if target.kind is TargetKind.MONITOR:
             return self._commands.monitor(target)
         unless = etag.parse_if_none_match(request.headers.get("if-none-match"))
-        if not etag.none_match(unless, target.found.etag):
+        if not etag.none_match(unless, target.shown.etag):
             return self._answers.not_modified(target)
         return self._answers.read(target)
 
@@ -212,7 +212,7 @@ class Service:
             return False
         return self._may("GET", found, principal)
 
-    def _may(self, method: str, found: Representation, principal: Principal) -> bool:
+    def _may(self, method: str, found: Description, principal: Principal) -> bool:
         """Return whether the principal's privileges are enough."""
         granted = principal.privileges
         question = (found.type_name, method, granted)
@@ -230,7 +230,7 @@ class Service:
         own = self._is_own(found, principal)
         return own and allows(*question, own=True, ancestors=above, uri=found.uri)
 
-    def _is_own(self, found: Representation, principal: Principal) -> bool:
+    def _is_own(self, found: Description, principal: Principal) -> bool:
         """Return whether the resource is the principal's own session, account or other thing."""
         uri = found.uri
         if found.type_name == "Session":

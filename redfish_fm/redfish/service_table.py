@@ -23,6 +23,8 @@ class CreateTable:
     refused: Mapping[str, str]
     collections: frozenset[str]
     """URI templates of the collections where the type can be created; none: not yet anywhere."""
+    allowed: frozenset[str]
+    """Required and optional together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,11 @@ def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
     if "create" not in row:
         return None
     create = row["create"]
+    required, optional = frozenset(create["required"]), frozenset(create["optional"])
     return CreateTable(
-        frozenset(create["required"]),
-        frozenset(create["optional"]),
+        required,
+        optional,
         dict(create["refused"]),
         frozenset() if "later" in row else frozenset(row["collections"]),
+        required | optional,
     )

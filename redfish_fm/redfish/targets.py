@@ -16,7 +16,7 @@ from redfish_fm.redfish.etag import content_tag, join
 from redfish_fm.redfish.headers import JSON, XML
 from redfish_fm.redfish.metadata import VERSIONS, service_document
 from redfish_fm.redfish.resources import Resources
-from redfish_fm.redfish.view import Origin, Representation
+from redfish_fm.redfish.view import Description, Origin, Representation
 
 READING = ("GET", "HEAD", "OPTIONS")
 ROOT = "/redfish/v1"
@@ -47,11 +47,18 @@ class Target:
     """
 
     kind: TargetKind
-    found: Representation
+    found: Description
     allow: tuple[str, ...]
     info: TypeInfo | None = None
     action: ActionInfo | None = None
     media: str = JSON
+
+    @property
+    def shown(self) -> Representation:
+        """The resource as it is read; what is only written to is not rendered."""
+        if not isinstance(self.found, Representation):
+            raise TypeError(f"{self.found.uri} was looked up for a write")
+        return self.found
 
 
 def normal(path: str) -> str:
@@ -75,7 +82,7 @@ class Targets:
 
     def find(self, uri: str, method: str) -> Target:
         """Return what `uri` names. Raises RedfishError (404) where that is nothing."""
-        found = self._resources.get(uri)
+        found = self._resources.get(uri) if method in READING else self._resources.describe(uri)
         if found is not None:
             info = self._catalog.types.get(found.type_name)
             return Target(TargetKind.RESOURCE, found, self._methods(found, info), info)
@@ -97,7 +104,7 @@ class Targets:
 
     def _action(self, uri: str) -> Target | None:
         resource, _, name = uri.rpartition(_ACTIONS)
-        found = self._resources.get(resource)
+        found = self._resources.describe(resource)
         info = None if found is None else self._catalog.types.get(found.type_name)
         if found is None or info is None or name not in info.actions:
             return None
@@ -105,7 +112,7 @@ class Targets:
 
     def _collection(self, uri: str) -> Target | None:
         """Return the collection whose Members were named; POST there means the same (DSP0266)."""
-        found = self._resources.get(uri)
+        found = self._resources.describe(uri)
         info = None if found is None else self._catalog.types.get(found.type_name)
         if found is None or info is None or not info.collection:
             return None
@@ -128,7 +135,7 @@ class Targets:
             self._service_document = (root.etag, _document(SERVICE_DOCUMENT, body, JSON))
         return self._service_document[1]
 
-    def _methods(self, found: Representation, info: TypeInfo | None) -> tuple[str, ...]:
+    def _methods(self, found: Description, info: TypeInfo | None) -> tuple[str, ...]:
         if info is None:
             return READING
         if info.collection:
@@ -161,5 +168,5 @@ def _resource_methods(info: TypeInfo, origin: Origin) -> tuple[str, ...]:
 
 def _document(uri: str, body: bytes, media: str) -> Target:
     tag = content_tag(body)
-    found = Representation(uri, "", Origin.SERVICE, body, join(tag, tag), tag)
+    found = Representation(uri, "", Origin.SERVICE, tag, body, join(tag, tag))
     return Target(TargetKind.DOCUMENT, found, READING, None, None, media)

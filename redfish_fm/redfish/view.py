@@ -17,20 +17,29 @@ class Origin(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Representation:
-    """One resource as a GET gives it.
+class Description:
+    """What must be known of a resource to decide whether something may be done to it.
 
-    `body` is the complete JSON text with @odata.id and @odata.etag; `etag` is `"W.O"` with its
-    quotes; `wanted_tag` the W alone, which is what If-Match compares. `type_name` is the
-    unversioned Redfish type ("Zone", "ZoneCollection").
+    `type_name` is the unversioned Redfish type ("Zone", "ZoneCollection"); `wanted_tag` the W of
+    its ETag, which is what If-Match compares.
     """
 
     uri: str
     type_name: str
     origin: Origin
+    wanted_tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Representation(Description):
+    """One resource as a GET gives it.
+
+    `body` is the complete JSON text with @odata.id and @odata.etag; `etag` is `"W.O"` with its
+    quotes.
+    """
+
     body: bytes
     etag: str
-    wanted_tag: str
 
 
 class View(Protocol):
@@ -38,6 +47,10 @@ class View(Protocol):
 
     def get(self, uri: str) -> Representation | None:
         """Return the resource at `uri` (no trailing slash; the root is "/redfish/v1")."""
+        ...
+
+    def describe(self, uri: str) -> Description | None:
+        """Return what `get` would say of the resource, without rendering it."""
         ...
 
     def exists(self, uri: str) -> bool:

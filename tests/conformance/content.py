@@ -120,9 +120,7 @@ def _people(client: Client) -> list[str]:
     made = [_created(client, roles, role)]
     for name, role_id, must_change in (("zoe", "Zoner", False), ("rob", "ReadOnly", True)):
         body = {"UserName": name, "Password": PASSWORD, "RoleId": role_id}
-        made.append(
-            _created(client, accounts, {**body, "PasswordChangeRequired": must_change})
-        )
+        made.append(_created(client, accounts, {**body, "PasswordChangeRequired": must_change}))
     return [*made, _session(client)]
 
 

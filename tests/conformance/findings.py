@@ -18,7 +18,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The totals and findings of one run, and the URIs that it looked at."""
+    """The totals and findings of one run, the URIs it looked at, the states of Tasks it saw."""
 
     passed: int
     warned: int
@@ -26,6 +26,7 @@ class Report:
     untested: int
     findings: tuple[Finding, ...] = ()
     visited: frozenset[str] = frozenset()
+    task_states: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,16 @@ class Bounds:
     warned: int | None = None
 
 
-def excess(report: Report, bounds: Bounds, made: Collection[str] = ()) -> list[str]:
-    """Return why a report is not good enough. `made`: URIs it is worthless without."""
+def excess(
+    report: Report,
+    bounds: Bounds,
+    made: Collection[str] = (),
+    task_states: Collection[str] = (),
+) -> list[str]:
+    """Return why a report is not good enough.
+
+    It is worthless where the URIs `made`, or a Task in one of `task_states`, were not seen.
+    """
     reasons = []
     if report.passed == 0:
         reasons.append("nothing passed")
@@ -48,4 +57,6 @@ def excess(report: Report, bounds: Bounds, made: Collection[str] = ()) -> list[s
         if most is not None and count > most:
             reasons.append(f"{count} {word}, at most {most} allowed")
     reasons += [f"{uri} was not looked at" for uri in sorted(set(made) - report.visited)]
+    unseen = sorted(set(task_states) - report.task_states)
+    reasons += [f"no Task was seen {state}" for state in unseen]
     return reasons

@@ -57,7 +57,9 @@ def validate(place: Path, *arguments: str) -> Report:
         )
     tables = list(place.glob("*.tsv"))
     if len(tables) != 1:
-        raise ToolFailed(f"no report of the protocol validator: {(done.stdout + done.stderr)[-500:]}")
+        raise ToolFailed(
+            f"no report of the protocol validator: {(done.stdout + done.stderr)[-500:]}"
+        )
     return read(tables[0].read_text(encoding="utf-8"))
 
 

@@ -15,6 +15,7 @@ _TOTALS = re.compile(r"^\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _RECORD = re.compile(r"^[-\d]+ [:,\d]+ - redfish - (\w+) - (.*)$")
 _VISIT = re.compile(r"^Validating (\S+)\.\.\.$")
+_TASK_STATE = re.compile(r"^PASS - /TaskState \((\w+)\)")
 _LEVELS = {"WARNING": "WARN", "ERROR": "FAIL"}
 
 
@@ -69,6 +70,7 @@ def read(output: str, log: str) -> Report:
         raise ToolFailed(f"the service validator gave no totals: {output[-500:]}")
     findings: list[Finding] = []
     visited: set[str] = set()
+    states: set[str] = set()
     uri = ""
     for line in log.splitlines():
         record = _RECORD.match(line)
@@ -82,5 +84,7 @@ def read(output: str, log: str) -> Report:
         elif level in _LEVELS:
             found = _LEVELS[level]
             findings.append(Finding(found, uri, text.removeprefix(f"{found} - ")))
-    passed, warned, failed, untested = map(int, totals.groups())
-    return Report(passed, warned, failed, untested, tuple(findings), frozenset(visited))
+        elif state := _TASK_STATE.match(text):
+            states.add(state.group(1))
+    counts = map(int, totals.groups())
+    return Report(*counts, tuple(findings), frozenset(visited), frozenset(states))

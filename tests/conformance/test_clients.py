@@ -142,9 +142,7 @@ def connector(served: Served) -> Iterator[Any]:
 
     url, cafile = served
     connector = connectors.Connector(url, verify=str(cafile))
-    root = sushy.Sushy(
-        url, auth=sushy.auth.SessionOrBasicAuth(USER, PASSWORD), connector=connector
-    )
+    root = sushy.Sushy(url, auth=sushy.auth.SessionOrBasicAuth(USER, PASSWORD), connector=connector)
     yield root, connector
     root._auth.close()  # noqa: SLF001
     connector.close()

@@ -21,6 +21,7 @@ LOG = """\
 2026-12-01 03:30:14,838 - redfish - INFO - PASS - /Id (RootService): Pass
 2026-12-01 03:30:15,571 - redfish - WARNING - WARN - /Name ([Empty String]): Empty String Warning: x
 2026-12-01 03:30:15,838 - redfish - INFO - Validating /redfish/v1/Fabrics...
+2026-12-01 03:30:15,838 - redfish - INFO - PASS - /TaskState (Running): Pass
 2026-12-01 03:30:15,839 - redfish - ERROR - FAIL - /Members ([Not Present]): Required: missing
 with a second line
 2026-12-01 03:30:15,839 - redfish - ERROR - FAIL - Resource: unreadable
@@ -37,6 +38,7 @@ def test_totals_and_findings_of_the_service_validator_are_read() -> None:
     report = service_validator.read(OUTPUT, LOG)
     assert (report.passed, report.warned, report.failed, report.untested) == (3227, 1, 2, 3583)
     assert report.visited == {"/redfish/v1/", "/redfish/v1/Fabrics"}
+    assert report.task_states == {"Running"}
     assert [(each.level, each.where) for each in report.findings] == [
         ("WARN", "/redfish/v1/"),
         ("FAIL", "/redfish/v1/Fabrics"),
@@ -80,6 +82,11 @@ def test_every_assertion_of_the_tool_has_its_item() -> None:
 def test_what_is_out_of_bounds_is_named(passed, warned, failed, made, reasons) -> None:
     report = Report(passed, warned, failed, 0, visited=frozenset({"/a"}))
     assert excess(report, Bounds(failed=0, warned=1), made) == reasons
+
+
+def test_a_task_state_that_was_not_seen_is_named() -> None:
+    report = Report(1, 0, 0, 0, task_states=frozenset({"Completed"}))
+    assert excess(report, Bounds(), (), ("Completed", "Running")) == ["no Task was seen Running"]
 
 
 def test_a_bound_of_none_allows_any_number() -> None:

@@ -271,13 +271,14 @@ async def test_after_a_day_a_key_is_free_and_its_record_goes(short_day: float) -
 @in_virtual_time
 async def test_a_key_can_be_used_anew_after_a_day(short_day: float) -> None:
     async with running_kernel() as rig:
-        first = await post(rig, key())
-        await asyncio.sleep(short_day + 1)
-        await rig.delete(first.uri)
-        await rig.converged()
-        second = await post(rig, key(request="another"))
-        assert second.kind is OutcomeKind.CREATED and second.uri != first.uri
-        assert set(kept(rig)) == {key().key}
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        for name in ("a", "b"):
+            retry = key(request=name)
+            await rig.commit(WriteKind.PATCH, zone, body={"Name": name}, retry=retry)
+            assert rig.get(zone)["Name"] == name
+            assert set(kept(rig)) == {retry.key}
+            await asyncio.sleep(short_day + 1)
+        await rig.assert_equal_to_disk()
 
 
 @in_virtual_time

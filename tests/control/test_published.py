@@ -218,3 +218,15 @@ def test_another_state_is_shown_whole_from_the_next_read_on() -> None:
     published.replace(WantedState(BASE))
     assert published.get(ZONE) is None
     assert shown(published, PCIE_ZONES)["Members"] == []
+
+
+def test_a_collection_is_described_as_it_is_shown_without_being_rendered() -> None:
+    published = a_published()
+    apply(published, put(ZONE, zone("host1-1", "gpu1")))
+    described = published.describe(PCIE_ZONES)
+    assert published.rendered == 0
+    found = published.get(PCIE_ZONES)
+    assert described is not None
+    assert found is not None
+    for name in ("uri", "type_name", "origin", "wanted_tag"):
+        assert getattr(described, name) == getattr(found, name)

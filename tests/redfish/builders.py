@@ -16,7 +16,7 @@ from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
-from redfish_fm.redfish.view import Origin, Representation
+from redfish_fm.redfish.view import Description, Origin, Representation
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write, WriteKind
 from redfish_fm.resources import schemas_dir
 
@@ -107,7 +107,10 @@ class FakeView:
         tag = etag.join(wanted, etag.content_tag(raw, b"observed"))
         body = b'{"@odata.etag":' + json.dumps(tag).encode() + b"," + raw[1:]
         type_name = document["@odata.type"].rsplit(".", 1)[-1]
-        return Representation(uri, type_name, self.origins[uri], body, tag, wanted)
+        return Representation(uri, type_name, self.origins[uri], wanted, body, tag)
+
+    def describe(self, uri: str) -> Description | None:
+        return self.get(uri)
 
     def exists(self, uri: str) -> bool:
         return uri in self.documents

@@ -211,7 +211,7 @@ async def test_an_answer_grows_no_further_once_it_is_large() -> None:
     members: list[Any] = [link(uri) for uri in docs]
     shown: list[Any] = []
     body = b"x" * 100
-    one = Representation("/a", "", Origin.SERVICE, body, "", "")
+    one = Representation("/a", "", Origin.SERVICE, "", body, "")
     expansion = Expansion(SUBORDINATE, lambda _: one, body_in(docs), left_bytes=101)
     list(expansion.grow_members(members, shown))
     assert (len(shown), expansion.left_bytes) == (2, 101 - 2 * len(body))
@@ -239,7 +239,7 @@ async def test_others_are_answered_while_a_large_answer_is_made() -> None:
 
 def found_in(docs: dict[str, Any]) -> Any:
     def find(uri: str) -> Representation | None:
-        return Representation(uri, "", Origin.SERVICE, b"", "", "") if uri in docs else None
+        return Representation(uri, "", Origin.SERVICE, "", b"", "") if uri in docs else None
 
     return find
 

@@ -1,0 +1,228 @@
+"""The whole service in this process, in virtual time: app's own parts over simulated hardware.
+
+Puts together what other tests have: the running kernel with its hardware (tests.control), the
+client of a house (tests.redfish), the world and the base layer as the composition root makes them.
+"""
+
+import contextlib
+import json
+import tarfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from redfish_fm import app
+from redfish_fm.config import Config
+from redfish_fm.control.published import Published
+from redfish_fm.control.session_rows import SessionRows
+from redfish_fm.control.tip import TipView
+from redfish_fm.mapping.drafts import Draft
+from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.documents import account_document
+from redfish_fm.redfish.identity import Identity
+from redfish_fm.redfish.representations import encode
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.roles import ROLES, Roles
+from redfish_fm.redfish.service import Service
+from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.server.targets import split_target
+from redfish_fm.store.base import SessionRow, StoredState
+from redfish_fm.store.memory import DurableState
+from redfish_fm.store.mockup import read_mockup
+from tests.control.builders import Rig, running_kernel
+from tests.redfish.builders import CATALOG, PRIVILEGES, REGISTRIES, check_response
+from tests.redfish.house import SECRET, House
+from tests.virtual_time import VirtualClock
+
+ROOT = "/redfish/v1"
+CUSTOM_ROLES: Mapping[str, tuple[str, ...]] = {
+    "Reader": ("Login",),
+    "Keeper": ("Login", "ConfigureManager"),
+    "Personnel": ("Login", "ConfigureUsers"),
+    "Builder": ("Login", "ConfigureComponents"),
+    "Nothing": ("ConfigureSelf",),
+}
+"""Custom roles that every stack has, one privilege each beside Login; "Nothing" can not log in."""
+USERS: Mapping[str, tuple[str, bool]] = {
+    "admin": ("Administrator", False),
+    "op": ("Operator", False),
+    "ro": ("ReadOnly", False),
+    "due": ("Administrator", True),
+    **{name.lower(): (name, False) for name in CUSTOM_ROLES},
+}
+"""User name -> role, and whether a new password is due."""
+
+
+@cache
+def two_hosts() -> app.World:
+    """Return the world of the shipped topology two-hosts."""
+    return app._source(Config(topology="two-hosts"))(StoredState(0, {}))  # noqa: SLF001
+
+
+def imported(folder: Path) -> app.World:
+    """Return the world of a mockup, as its first start makes it."""
+    return app._imported_world(folder, read_mockup(folder), StoredState(0, {}))  # noqa: SLF001
+
+
+def unpacked(shared: Path, place: Path, name: str) -> Path:
+    """Unpack one of the repaired public mockups under `place`; return its folder."""
+    with tarfile.open(shared / "data" / "mockups-dmtf-2025.4-repaired.tar.gz") as pack:
+        members = [each for each in pack.getmembers() if f"/{name}/" in f"/{each.name}"]
+        pack.extractall(place, members, filter="data")
+    (folder,) = [path for path in place.rglob(name) if path.is_dir()]
+    return folder
+
+
+@dataclass(kw_only=True)
+class Stack(House):
+    """A house whose fabrics are real; `rig` is what is behind them."""
+
+    rig: Rig = field(repr=False)
+
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        body: Any = None,
+        *,
+        user: str | None = "admin",
+        **headers: str,
+    ) -> Response:
+        """Send one request as it stands on the wire: raw target, query and all."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if user is not None:
+            sent.setdefault("x-auth-token", await self.token(user))
+        raw = body if isinstance(body, bytes) else b""
+        if body is not None and not isinstance(body, bytes):
+            raw = json.dumps(body).encode()
+            sent.setdefault("content-type", "application/json")
+        path, query = split_target(target)
+        response = await self.service.handle(Request(method, path, query, sent, raw, "192.0.2.1"))
+        check_response(response, method)
+        return response
+
+    async def made(self, collection: str, body: Any) -> str:
+        """POST and return the URI of what came to be."""
+        response = await self.ask("POST", collection, body)
+        assert response.status == 201, response.body
+        return response.headers["Location"]
+
+    async def crawl(self) -> dict[str, dict[str, Any]]:
+        """GET everything that links lead to from the root, as the client would; by URI."""
+        found: dict[str, dict[str, Any]] = {}
+        todo = [ROOT]
+        while todo:
+            uri = todo.pop()
+            if uri in found:
+                continue
+            found[uri] = await self.get(uri)
+            todo += [link for link in links_in(found[uri]) if link not in found]
+        return found
+
+    def commands(self) -> int:
+        """Return how often the hardware of all fabrics was told anything, for "no driver call"."""
+        actions = sum(len(self.rig.oracle(name).actions(name)) for name in self.rig.hardware)
+        return actions + sum(loop.rejected for loop in self.kernel.loops.values())
+
+    def tags(self) -> dict[str, str | None]:
+        """Return the ETag of every resource there is, and the state's number: "nothing changed"."""
+        state = self.kernel.published.state
+        uris = {*state.base.documents, *state.spaces[Space.DOCUMENT]}
+        found: dict[str, str | None] = {uri: _tag(self.kernel.published, uri) for uri in uris}
+        found["seq"] = str(self.kernel.writer.tip.seq)
+        found["sessions"] = str(sorted(self.durable.sessions))
+        return found
+
+
+def _tag(published: Published, uri: str) -> str | None:
+    representation = published.get(uri)
+    return None if representation is None else representation.etag
+
+
+_REFERENCES = frozenset({"@odata.id", "@Redfish.ActionInfo", "Uri"})
+
+
+def links_in(value: object) -> Iterator[str]:
+    """Yield the URIs of all references in a document, without fragment and trailing slash."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if isinstance(inner, str) and name in _REFERENCES and inner.startswith(ROOT):
+                yield inner.partition("#")[0].rstrip("/")
+            else:
+                yield from links_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from links_in(inner)
+
+
+@contextlib.asynccontextmanager
+async def a_stack(
+    world: app.World | None = None,
+    *,
+    durable: DurableState | None = None,
+    hardware: Mapping[str, Any] | None = None,
+    uuid: str = "11111111-2222-3333-4444-555555555555",
+) -> AsyncIterator[Stack]:
+    """Run the service over `world` (two-hosts) until every fabric was looked at once."""
+    world = world or two_hosts()
+    durable = durable or DurableState()
+    base = _base(world, durable, uuid)
+    fabrics = {"inventories": world.inventories, "base": base, "hardware": hardware}
+    async with running_kernel(durable=durable, **fabrics) as rig:  # type: ignore[arg-type]
+        kernel, clock = rig.kernel, VirtualClock()
+        rows = SessionRows(rig.store, kernel.writer)
+        sessions = Sessions(rows, SessionRow, clock, timeout_s=86400, limit=64)
+        identity = Identity(Accounts(), Roles(CATALOG.roles), sessions)
+        await identity.load(durable.spaces)
+        kernel.writer.on_publish.append(identity.published)
+        if durable.seq == 0:
+            await kernel.writer.submit(lambda tip: _first(tip, world), "service")
+        service = Service(
+            CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
+            identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
+            replay=kernel.retries.outcome, odata_types=sorted(base.odata_types),
+        )  # fmt: skip
+        await kernel.first_observed(60)
+        yield Stack(
+            service=service, kernel=kernel, identity=identity, clock=clock, store=rig.store,
+            durable=durable, rig=rig,
+        )  # fmt: skip
+
+
+@cache
+def _tables() -> Any:
+    return app._Tables(CATALOG, REGISTRIES, PRIVILEGES)  # noqa: SLF001
+
+
+def _base(world: app.World, durable: DurableState, uuid: str) -> Any:
+    stored = StoredState(durable.seq, durable.spaces)
+    types = app._wanted_types(world, stored)  # noqa: SLF001
+    return app._base(Config(topology="two-hosts"), _tables(), world, types, uuid)  # noqa: SLF001
+
+
+def _first(_tip: TipView, world: app.World) -> Draft:
+    """Return what a new state begins with: the import, and an account of every kind."""
+    edits = list(world.first)
+    for role, privileges in CUSTOM_ROLES.items():
+        uri = f"{ROLES}/{role}"
+        document = {
+            "@odata.id": uri,
+            "@odata.type": CATALOG.types["Role"].odata_type,
+            "Id": role,
+            "Name": role,
+            "RoleId": role,
+            "IsPredefined": False,
+            "AssignedPrivileges": list(privileges),
+        }
+        edits.append(Edit(Space.DOCUMENT, uri, None, encode(document)))
+    for user, (role, due) in USERS.items():
+        uri, document = account_document(CATALOG, user, user, role)
+        if due:
+            document["PasswordChangeRequired"] = True
+        edits.append(Edit(Space.DOCUMENT, uri, None, encode(document)))
+        edits.append(Edit(Space.SECRET, uri, None, SECRET))
+    return Draft(OutcomeKind.CREATED, ROOT, tuple(edits))
