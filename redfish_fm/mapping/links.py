@@ -4,7 +4,7 @@ Pure tables and two walks over them. Derived properties are never stored (DESIGN
 pointers are JSON pointers into the resource that is linked to.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 FORWARD: dict[str, tuple[tuple[str, str], ...]] = {
@@ -26,6 +26,11 @@ FORWARD: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """Type -> (path of the forward link, pointer of the inverse one). Lists are walked through."""
+
+_PATHS = {
+    name: tuple((tuple(path.split("/")), pointer) for path, pointer in rows)
+    for name, rows in FORWARD.items()
+}
 
 INVERSE: dict[str, tuple[str, ...]] = {
     "Endpoint": ("Zones", "Connections"),
@@ -75,8 +80,8 @@ def forward_links(
     which then knows the endpoint too. A pair is yielded once.
     """
     seen: set[tuple[str, str]] = set()
-    for path, pointer in FORWARD.get(type_name, ()):
-        for uri in uris_at(document, path.split("/")):
+    for path, pointer in _PATHS.get(type_name, ()):
+        for uri in uris_at(document, path):
             for target in _targets(uri, pointer, aliases or {}):
                 if (target, pointer) not in seen:
                     seen.add((target, pointer))
@@ -94,16 +99,20 @@ def _targets(uri: str, pointer: str, aliases: Mapping[str, str]) -> Iterator[str
 _ENTITY_PARENTS = [[name] for name in sorted(ENTITY_COLLECTIONS)]
 
 
-def uris_at(value: object, path: list[str]) -> Iterator[str]:
+def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
     """Yield every @odata.id found by walking `path`, through lists, without trailing slash."""
-    if isinstance(value, list):
-        for member in value:
-            yield from uris_at(member, path)
-    elif isinstance(value, Mapping):
-        if path:
-            yield from uris_at(value.get(path[0]), path[1:])
-        elif isinstance(value.get("@odata.id"), str):
-            yield value["@odata.id"].rstrip("/")
+    for done, name in enumerate(path):
+        if value is None:
+            return
+        if isinstance(value, list):
+            for member in value:
+                yield from uris_at(member, path[done:])
+            return
+        value = value.get(name) if isinstance(value, dict | Mapping) else None
+    for end in value if isinstance(value, list) else (value,):
+        uri = end.get("@odata.id") if isinstance(end, dict | Mapping) else None
+        if isinstance(uri, str):
+            yield uri.rstrip("/")
 
 
 def strip_inverse(type_name: str, document: Mapping[str, Any]) -> dict[str, Any]:

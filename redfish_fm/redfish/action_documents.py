@@ -3,9 +3,10 @@
 Pure. Only actions that are carried out are advertised (DESIGN section 10).
 """
 
-import json
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.properties import Kind, PropertyInfo
@@ -95,7 +96,7 @@ class Advertised:
             return found
         rendered = self._rendered.get(found.uri)
         if rendered is None or rendered.etag != found.etag:
-            document = json.loads(found.body)
+            document = msgspec.json.decode(found.body)
             info = self._catalog.types[found.type_name]
             document["Actions"] = actions_property(self._catalog, info, found.uri)
             rendered = replace(found, body=encode(document))

@@ -239,10 +239,9 @@ class _Maker:
     def privilege_map(self, privileges: Privileges) -> Documents:
         """Return the map that decides, which is the standard's with our additions."""
         uri = self._catalog.account_privilege_map
-        name = f"RedfishFM_{PRIVILEGE_REGISTRY_VERSION}_PrivilegeRegistry"
         properties = {
-            "Id": name,
-            "Name": "Privilege map",
+            "Id": uri.rsplit("/", 1)[-1],
+            "Name": f"Privilege map {PRIVILEGE_REGISTRY_VERSION}",
             "PrivilegesUsed": list(privileges.used),
             "OEMPrivilegesUsed": [],
             "Mappings": privileges.mappings(self._catalog.types),

@@ -1,8 +1,9 @@
 """A document as a Representation, for the resources that the protocol itself keeps. Pure."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.view import Origin, Representation
@@ -19,4 +20,4 @@ def represent(uri: str, type_name: str, document: Mapping[str, Any]) -> Represen
 
 def encode(value: Any) -> bytes:
     """Return `value` as JSON without white space."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return msgspec.json.encode(value)

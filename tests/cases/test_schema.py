@@ -36,7 +36,9 @@ ROOT_LINKS = {
     "JsonSchemas": "JsonSchemaFileCollection",
 }
 """CompositionService and EventService are owed (tests/OWED.md)."""
-FIXED = frozenset({"Id", "MemberId"})
+OWN_REGISTRY = f"{ROOT}/Registries/RedfishFM/RedfishFM.1.0.0"
+CONTRADICTION = re.compile(r"\.Messages\.\w+: 'Severity' is a required property$")
+"""The one thing the schemas want that we leave out: docs/decisions/0010."""
 
 
 def type_name(document: Mapping[str, Any]) -> str:
@@ -133,17 +135,18 @@ def test_sc_02_every_type_is_well_formed_and_published(
 
 def test_sc_02_every_resource_of_ours_is_valid(own_tree: Tree, schemas: SchemaPack) -> None:
     errors = [line for document in own_tree.values() for line in schemas.errors(document)]
-    assert errors == []
+    assert [line for line in errors if not CONTRADICTION.search(line)] == []
+    assert len(errors) == len(own_tree[OWN_REGISTRY]["Messages"])
 
 
 def test_sc_02_the_oracle_refuses_what_no_schema_names(
     own_tree: Tree, schemas: SchemaPack
 ) -> None:
-    refused = 0
-    for document in own_tree.values():
-        assert schemas.errors({**document, "Invented": 1}), document["@odata.id"]
-        refused += 1
-    assert refused == len(own_tree)
+    one_each = {document["@odata.type"]: document for document in own_tree.values()}
+    assert len(one_each) > 40
+    for document in one_each.values():
+        invented = schemas.errors({**document, "Invented": 1})
+        assert len(invented) == len(schemas.errors(document)) + 1, document["@odata.id"]
 
 
 def test_sc_02_every_imported_resource_is_valid(
@@ -153,7 +156,8 @@ def test_sc_02_every_imported_resource_is_valid(
     for tree in imported_trees.values():
         for document in tree.values():
             if schema_of(document) in schemas.files:
-                assert schemas.errors(document) == []
+                lines = schemas.errors(document)
+                assert [line for line in lines if not CONTRADICTION.search(line)] == []
                 judged += 1
     assert judged > 500
 
