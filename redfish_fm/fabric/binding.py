@@ -50,7 +50,7 @@ def wanted_by_zone(index: FabricIndex, zone: Zone) -> frozenset[Claim]:
         return frozenset()
     (host,) = hosts
     units = {unit for unit, _ in reach.zone_parts(zone, index.endpoints)}
-    return frozenset((unit, host) for unit in units if _bindable(index, unit, Binder.ZONE))
+    return frozenset((unit, host) for unit in units if _bindable(index, zone, unit, Binder.ZONE))
 
 
 def wanted_by_connection(index: FabricIndex, connection: Connection) -> frozenset[Claim]:
@@ -60,18 +60,23 @@ def wanted_by_connection(index: FabricIndex, connection: Connection) -> frozense
         return frozenset()
     (host,) = hosts
     units = {unit for unit, _ in reach.connection_parts(connection, index.endpoints, index.chunks)}
-    return frozenset((unit, host) for unit in units if _bindable(index, unit, Binder.CONNECTION))
+    return frozenset(
+        (unit, host) for unit in units if _bindable(index, connection, unit, Binder.CONNECTION)
+    )
 
 
 def _binds(index: FabricIndex, fabric: str) -> bool:
     return index.facts(fabric).kind is FabricKind.BIND
 
 
-def _bindable(index: FabricIndex, unit_id: str, binder: Binder) -> bool:
+def _bindable(
+    index: FabricIndex, holder: Zone | Connection, unit_id: str, binder: Binder
+) -> bool:
     unit = index.units.get(unit_id)
     if unit is None or unit.target is None or reach.is_fm_owned(unit):
         return False
-    return unit.binder is binder
+    # Whoever looks after the holder's fabric would never see another fabric's unit bound.
+    return unit.binder is binder and unit.fabric == holder.fabric
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,16 +73,33 @@ def unknown_member(case: Case) -> Iterator[Finding]:
 
 
 def foreign_fabric(case: Case) -> Iterator[Finding]:
-    """Rule 6: members belong to the subject's own fabric."""
+    """Rule 6: members, and on bind fabrics the units behind them, are of the subject's fabric.
+
+    Only its own fabric's switches bind for it: a unit behind another's could never be released.
+    """
+    if isinstance(case.subject, Endpoint):
+        for other in _other_fabrics(case, case.subject):
+            yield finding(Rule.FOREIGN_FABRIC, case.subject.id, other, "/ConnectedEntities")
     for member, endpoint in case.known():
         if endpoint.fabric != case.subject.fabric:
             yield finding(Rule.FOREIGN_FABRIC, member.id, endpoint.fabric, member.pointer)
+            continue
+        for other in _other_fabrics(case, endpoint):
+            yield finding(Rule.FOREIGN_FABRIC, member.id, other, member.pointer)
     if isinstance(case.subject, Zone):
         for position, zone in enumerate(case.subject.zones):
             inner = case.index.zones.get(zone)
             if inner is not None and inner.fabric != case.subject.fabric:
                 pointer = f"/Links/ContainsZones/{position}"
                 yield finding(Rule.FOREIGN_FABRIC, zone, inner.fabric, pointer)
+
+
+def _other_fabrics(case: Case, endpoint: Endpoint) -> list[str]:
+    """Return the fabrics, other than the subject's, whose switches the endpoint's units need."""
+    if case.kind is not FabricKind.BIND:
+        return []
+    units = [case.index.units[unit] for unit in endpoint.units if unit in case.index.units]
+    return sorted({unit.fabric for unit in units} - {case.subject.fabric})
 
 
 def not_bindable(case: Case) -> Iterator[Finding]:

@@ -187,10 +187,13 @@ async def a_stack(
             replay=kernel.retries.outcome, odata_types=sorted(base.odata_types),
         )  # fmt: skip
         await kernel.first_observed(60)
-        yield Stack(
+        stack = Stack(
             service=service, kernel=kernel, identity=identity, clock=clock, store=rig.store,
             durable=durable, rig=rig,
         )  # fmt: skip
+        for user in USERS:
+            await stack.token(user)
+        yield stack
 
 
 @cache

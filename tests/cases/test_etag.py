@@ -107,8 +107,7 @@ async def test_et_01_what_hardware_does_never_costs_a_client_its_tag() -> None:
         await stack.rig.until(lambda: stack.rig.get(port)["LinkStatus"] != "LinkUp")
         assert await stack.etag(port) != port_tag
         body: dict[str, Any] = {"LocationIndicatorActive": True}
-        if "PATCH" in (await stack.ask("GET", port)).headers["Allow"]:
-            assert (await stack.ask("PATCH", port, body, if_match=port_tag)).status == 200
+        assert (await stack.ask("PATCH", port, body, if_match=port_tag)).status == 200
         assert (await stack.ask("PATCH", zone, {"Name": "n"}, if_match=tag)).status == 200
 
 
@@ -185,4 +184,4 @@ async def test_et_05_a_change_moves_only_the_tags_of_what_shows_it() -> None:
         after = await tags(stack)
         moved = {uri for uri in before if after[uri] != before[uri]}
         assert moved == {PCIE_ZONES}
-        assert after.keys() - before.keys() == {zone}
+        assert {uri for uri in after.keys() - before.keys() if "/ActionInfos/" not in uri} == {zone}

@@ -154,12 +154,25 @@ def test_sc_02_every_imported_resource_is_valid(
 ) -> None:
     judged = 0
     for tree in imported_trees.values():
-        for document in tree.values():
+        examples = set(capabilities(tree))
+        for uri, document in tree.items():
             if schema_of(document) in schemas.files:
-                lines = schemas.errors(document)
-                assert [line for line in lines if not CONTRADICTION.search(line)] == []
+                lines = [each for each in schemas.errors(document) if not fine(each, uri, examples)]
+                assert lines == []
                 judged += 1
     assert judged > 500
+
+
+def capabilities(tree: Tree) -> Iterator[str]:
+    """Yield the URIs of capabilities objects: forms to fill in, which need not be complete."""
+    for document in tree.values():
+        listed = document.get("@Redfish.CollectionCapabilities", {}).get("Capabilities", ())
+        yield from (each["CapabilitiesObject"]["@odata.id"] for each in listed)
+
+
+def fine(line: str, uri: str, examples: set[str]) -> bool:
+    incomplete = uri in examples and line.endswith("is a required property")
+    return incomplete or CONTRADICTION.search(line) is not None
 
 
 def schema_of(document: Mapping[str, Any]) -> str:

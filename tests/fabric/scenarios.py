@@ -394,6 +394,30 @@ def a_zone_with_an_endpoint_of_another_fabric() -> list[Violation]:
     return _post(index, zone("z1", "I1", "G/T-D1"))
 
 
+def _two_fabrics() -> FabricIndex:
+    index = a_fabric(fabric="G", prefix="G/", into=_with())
+    alias = Endpoint("alias", "F", Role.TARGET, units=frozenset({"G/D1"}))
+    index.put_endpoint(alias)
+    return index
+
+
+@illegal(Rule.FOREIGN_FABRIC)
+def a_zone_with_an_endpoint_whose_device_is_behind_another_fabric() -> list[Violation]:
+    return _post(_two_fabrics(), zone("z1", "I1", "alias"))
+
+
+@illegal(Rule.FOREIGN_FABRIC)
+def an_endpoint_for_a_device_behind_another_fabric() -> list[Violation]:
+    alias = Endpoint("another", "F", Role.TARGET, units=frozenset({"G/D1"}))
+    return zoning.check_endpoint(_two_fabrics(), alias, None, has_entities=True)
+
+
+@legal
+def an_endpoint_for_a_device_behind_its_own_fabric() -> list[Violation]:
+    alias = Endpoint("G/another", "G", Role.TARGET, units=frozenset({"G/D1"}))
+    return zoning.check_endpoint(_two_fabrics(), alias, None, has_entities=True)
+
+
 @illegal(Rule.DUPLICATE_MEMBER)
 def a_zone_that_names_an_endpoint_twice() -> list[Violation]:
     return _post(_with(), zone("z1", "I1", "T-D1", "T-D1"))
