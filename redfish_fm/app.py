@@ -253,7 +253,7 @@ def _base(
         },
         session_timeout_s=config.session_timeout_s,
     )
-    return Base({**world.documents, **service}, world.facts, service)
+    return Base({**world.documents, **service}, world.facts)
 
 
 def _kernel_config(config: Config) -> KernelConfig:
@@ -285,9 +285,11 @@ async def _first_start(
     config: Config, kernel: Kernel, catalog: Catalog, world: World, service_uuid: str
 ) -> None:
     """Commit what a new state begins with: identity, the imported documents, the first admin."""
-    uri, document = account_document(catalog, "admin", config.admin_user, "Administrator")
     if kernel.writer.tip.spaces[Space.META].get(UUID_KEY) is not None:
+        if config.admin_password is not None:
+            log.info("this state has its accounts: REDFISH_FM_ADMIN_PASSWORD changes none")
         return
+    uri, document = account_document(catalog, "admin", config.admin_user, "Administrator")
     if config.admin_password is None:
         password = secrets.token_urlsafe(15)
         print(f"redfish-fm first start: user {config.admin_user} password {password}", flush=True)
@@ -329,7 +331,7 @@ async def _serve_http(
         service.handle,
         service.transport_error,
         limits=Limits(body_bytes=config.body_limit_bytes),
-        metrics=Metrics(lambda: _samples(kernel, store)).render,
+        metrics=Metrics(lambda: [*_samples(kernel, store), *_server_samples(server)]).render,
         clock=clock,
     )
     listener = await listen(server, config.host, config.port, context)
@@ -355,6 +357,13 @@ async def _ended(running: "asyncio.Task[None]") -> None:
         await running
 
 
+def _server_samples(server: HttpServer) -> list[Sample]:
+    return [
+        Sample("redfish_fm_requests_total", "Requests", server.requests_total),
+        Sample("redfish_fm_failed_requests_total", "Defects of ours: 500", server.failures_total),
+    ]
+
+
 def _samples(kernel: Kernel, store: Any) -> list[Sample]:
     loops = kernel.loops
     return [
@@ -368,8 +377,8 @@ def _samples(kernel: Kernel, store: Any) -> list[Sample]:
                 ("redfish_fm_observations_total", "Looks at a fabric", loop.cycles),
                 ("redfish_fm_steps_rejected_total", "Steps hardware refused", loop.rejected),
                 ("redfish_fm_steps_unknown_total", "Steps of unknown outcome", loop.unknown),
-                ("redfish_fm_isolation_violations", "Seen now", len(loop.violations)),
-                ("redfish_fm_foreign_bindings", "Seen now", len(loop.foreign)),
+                ("redfish_fm_isolation_violations", "As last seen", len(loop.violations)),
+                ("redfish_fm_foreign_bindings", "As last seen", len(loop.foreign)),
             )
         ),
     ]

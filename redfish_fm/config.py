@@ -70,7 +70,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     time_scale: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
     """Fabric seconds per service second; 0 jumps from timer to timer."""
     topology: Annotated[str, Meta(min_length=1)] | None = None
-    """Shipped topology name, its parameters after a colon, or a YAML file."""
+    """Name of a shipped topology, or a YAML file."""
     mockup: Path | None = None
     """Folder or zip of a Redfish mockup to serve."""
     sync_budget_s: Annotated[float, Meta(ge=0, le=300)] = 5.0
@@ -136,7 +136,8 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Config:
         try:
             values[key] = _convert(key, one)
         except msgspec.ValidationError:
-            problems.append(f"{key}: must be {describe(key)}, not {one.value!r} ({one.source})")
+            given_text = "" if isinstance(one.value, Secret) else f", not {one.value!r}"
+            problems.append(f"{key}: must be {describe(key)}{given_text} ({one.source})")
     for pair in _RIVALS:
         _silence_weaker(values, given, pair)
     problems.extend(_conflicts(values, given))

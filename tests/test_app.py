@@ -79,13 +79,17 @@ async def test_identity_and_first_account_are_one_change(serving, tmp_path) -> N
     assert first.seq == 1 and account in {entry.uri for entry in first.entries}
 
 
-async def test_a_later_start_keeps_the_identity_and_makes_no_account(serving, tmp_path) -> None:
+async def test_a_later_start_keeps_the_identity_and_makes_no_account(
+    serving, tmp_path, caplog
+) -> None:
+    caplog.set_level("INFO", "redfish_fm.app")
     state = tmp_path / "state"
     async with serving(state=state):
         pass
     before = (await stored(state)).spaces
     async with serving(state=state, admin_password=Secret("another")) as said:
         assert "first start" not in said
+    assert "REDFISH_FM_ADMIN_PASSWORD changes none" in caplog.text
     after = (await stored(state)).spaces
     assert before[Space.META][app.UUID_KEY] == after[Space.META][app.UUID_KEY]
     assert before[Space.SECRET] == after[Space.SECRET]

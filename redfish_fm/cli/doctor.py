@@ -13,7 +13,10 @@ import click
 from redfish_fm.cli.options import settings_options
 from redfish_fm.cli.output import json_option, print_json, print_table
 from redfish_fm.config import Config, ConfigError, load
+from redfish_fm.drivers.virtual import topology
+from redfish_fm.errors import FmError
 from redfish_fm.resources import ResourcesMissing, mockups_dir, schemas_dir
+from redfish_fm.store.mockup import read_mockup
 
 _PYTHON_OLDEST = (3, 11)
 
@@ -31,10 +34,10 @@ class Check:
 @settings_options
 @json_option
 def doctor(as_json: bool, **flags: object) -> None:
-    """Check whether `serve` with the same flags would find what it needs.
+    """Check that `serve` would find what it needs.
 
-    Looks at the Python version, the data folders, the configuration, the state folder and the
-    port. Changes nothing.
+    Takes the flags of `serve` and looks at the Python version, the data folders, the
+    configuration, the topology or mockup, the state folder and the port. Changes nothing.
     """
     checks = list(examine(flags, os.environ))
     if as_json:
@@ -58,6 +61,7 @@ def examine(flags: Mapping[str, object], environ: Mapping[str, str]) -> Iterator
             yield Check("configuration", False, problem)
         return
     yield Check("configuration", True, f"serves {config.source_name}")
+    yield from _source(config)
     yield _state(config.state)
     yield _port(config)
 
@@ -75,6 +79,26 @@ def _data_folders() -> Iterator[Check]:
             yield Check(name, True, str(find()))
         except ResourcesMissing as error:
             yield Check(name, False, str(error))
+
+
+def _source(config: Config) -> Iterator[Check]:
+    """Read what is to be served, as the first start does."""
+    try:
+        if config.mockup is not None:
+            tree = read_mockup(config.mockup)
+            seen = f"{len(tree.documents)} documents, {len(tree.defects)} defects"
+            yield Check("mockup", True, f"{config.mockup}: {seen}")
+        else:
+            name = config.topology or ""
+            fabrics = topology.load(name, mockups_dir()).inventories()
+            yield Check("topology", True, f"{name}: {len(fabrics)} fabrics")
+    except ResourcesMissing:
+        return
+    except topology.TopologyError as error:
+        for problem in error.problems:
+            yield Check("topology", False, f"{error.source}: {problem}")
+    except FmError as error:
+        yield Check("mockup", False, str(error))
 
 
 def _state(state: Path | None) -> Check:

@@ -14,9 +14,11 @@ _HEADERS = ("uri", "verbs", "type")
 @click.command()
 @json_option
 def routes(as_json: bool) -> None:
-    """List every URI template with its verbs and type, and every action.
+    """List the URI templates with their verbs and types.
 
-    The verbs are what this service offers for the type; a single resource may allow less.
+    All templates of the standard's types, whether anything served stands there or not, and the
+    actions that are carried out. The verbs are what this service offers for the type; a single
+    resource may allow less, which its Allow header says.
     """
     rows = sorted(_rows(Catalog.load(schemas_dir())))
     if as_json:

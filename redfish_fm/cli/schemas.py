@@ -20,7 +20,7 @@ def schemas() -> None:
 @click.option(
     "--from",
     "sources",
-    metavar="DIR_OR_ZIP",
+    metavar="DIR|ZIP",
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     required=True,
@@ -35,7 +35,10 @@ def schemas() -> None:
 )
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder differs.")
 def build_command(sources: tuple[Path, ...], folder: Path | None, check: bool) -> None:
-    """Make types/, registries/ and privilege_map.json from the standards' bundles."""
+    """Make the folder from the standards' bundles.
+
+    Writes types/, registries/ and privilege_map.json.
+    """
     target = folder or schemas_dir()
     try:
         files = build(sources)

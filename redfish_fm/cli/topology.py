@@ -47,7 +47,10 @@ def show(name_or_file: str, as_json: bool) -> None:
 @topology.command()
 @click.argument("name_or_file", metavar="NAME|FILE")
 def validate(name_or_file: str) -> None:
-    """Check a topology; every mistake is named at once, each with its path and line."""
+    """Check a topology and name every mistake.
+
+    Each stands on a line of its own, with its path and its line in the file.
+    """
     loaded = _load(name_or_file)
     row = _summary(loaded)
     click.echo(

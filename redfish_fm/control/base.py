@@ -45,10 +45,8 @@ class Base:
         self,
         documents: Mapping[str, Mapping[str, Any]],
         facts: Facts,
-        service: Iterable[str] = (),
     ) -> None:
         self.facts = facts
-        self.service = frozenset(service)
         self.documents: dict[str, bytes] = {}
         self.odata_types: set[str] = set()
         self.collections: dict[str, str] = {}

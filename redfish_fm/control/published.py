@@ -148,7 +148,7 @@ class Published:
             return Origin.WANTED
         if uri in self.base.collections or uri not in self.base.documents:
             return Origin.SERVICE
-        return Origin.SERVICE if uri in self.base.service else Origin.INVENTORY
+        return Origin.INVENTORY
 
 
 _NONE: frozenset[str] = frozenset()

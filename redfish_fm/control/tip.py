@@ -90,10 +90,6 @@ class TipView:
         """Return whether `uri` lives in DOCUMENT space."""
         return uri in self.state.spaces[Space.DOCUMENT]
 
-    def is_inventory(self, uri: str) -> bool:
-        """Return whether `uri` is discovered or imported and fixed."""
-        return uri in self.state.base.documents and uri not in self.state.base.service
-
     def wanted_tag(self, uri: str) -> str | None:
         """Return the W part of the ETag at the tip."""
         return self.state.wanted_tag(uri)

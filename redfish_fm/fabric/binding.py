@@ -69,9 +69,7 @@ def _binds(index: FabricIndex, fabric: str) -> bool:
     return index.facts(fabric).kind is FabricKind.BIND
 
 
-def _bindable(
-    index: FabricIndex, holder: Zone | Connection, unit_id: str, binder: Binder
-) -> bool:
+def _bindable(index: FabricIndex, holder: Zone | Connection, unit_id: str, binder: Binder) -> bool:
     unit = index.units.get(unit_id)
     if unit is None or unit.target is None or reach.is_fm_owned(unit):
         return False

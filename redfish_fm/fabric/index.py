@@ -241,10 +241,6 @@ class FabricIndex:
         """Return the connections that name the endpoint on either side."""
         return self._connections_of.get(endpoint_id)
 
-    def zones_of_unit(self, unit_id: str) -> frozenset[str]:
-        """Return the zones of endpoints that hold exactly this unit."""
-        return frozenset(self._zone_parts.direct(unit_id))
-
     def zones_taking(self, unit_id: str) -> Mapping[str, frozenset[str]]:
         """Return zone of endpoints -> endpoints that take the unit, its whole or its parts."""
         return self._counted(self._zone_parts.taken(unit_id))
@@ -296,10 +292,6 @@ class FabricIndex:
     def empty_takings(self) -> reach.Takings:
         """Return sums of nothing over this index's containment, for a caller's own counting."""
         return reach.Takings(self._containment)
-
-    def connections_of_chunk(self, chunk_id: str) -> frozenset[str]:
-        """Return the connections that name the chunk, whether it exists or not."""
-        return self._connections_of_chunk.get(chunk_id)
 
     def connections_of_unit(self, unit_id: str) -> frozenset[str]:
         """Return the connections that grant the unit or a chunk in it."""

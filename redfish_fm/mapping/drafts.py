@@ -86,10 +86,6 @@ class Tip(Protocol):
         """Return whether `uri` lives in DOCUMENT space."""
         ...
 
-    def is_inventory(self, uri: str) -> bool:
-        """Return whether `uri` is discovered, or imported and fixed."""
-        ...
-
     def wanted_tag(self, uri: str) -> str | None:
         """Return the W part of the ETag at the tip, or None where nothing is."""
         ...

@@ -176,7 +176,8 @@ def _index(facts: Facts, wanted: Documents) -> FabricIndex:
 def violation_line(violation: Violation) -> str:
     """Return one line that says which rule is broken, by whom and with whom."""
     others = [each for each in (violation.holder, *violation.others) if each is not None]
-    return f"{violation.subject}: {violation.rule.value}" + (
+    number, _, text = violation.rule.value.partition(": ")
+    return f"{violation.subject}: {violation.rule.name} (rule {number}): {text}" + (
         f" ({', '.join(others)})" if others else ""
     )
 

@@ -67,8 +67,7 @@ class Commands:
             return await self._logins.close(found.uri)
         if info is None or principal is None:
             raise RedfishError(405, (messages.operation_not_allowed(),))
-        kind, type_name, body = self._checked(request, target, info)
-        self_service.check_named(found.uri, kind, body, principal, self._own)
+        kind, type_name, body = self._checked(request, target, info, principal)
         action = None if target.action is None else target.action.name
         write = Write(
             kind, found.uri, type_name, principal.user_name, body, action, if_match, None, retry
@@ -118,7 +117,7 @@ class Commands:
         return self._answers.no_content() if found is None else self._answers.resource(found)
 
     def _checked(
-        self, request: Request, target: Target, info: TypeInfo
+        self, request: Request, target: Target, info: TypeInfo, principal: Principal
     ) -> tuple[WriteKind, str, Mapping[str, Any]]:
         if target.kind is TargetKind.ACTION and target.action is not None:
             return WriteKind.ACTION, info.name, _action_body(request, target.action)
@@ -127,6 +126,8 @@ class Commands:
                 return WriteKind.DELETE, info.name, {}
             case "PATCH":
                 body = parse_object(request.body)
+                # Who may not name a property learns nothing about its value: 403 wins over 400.
+                self_service.check_named(target.found.uri, body, principal, self._own)
                 wanted = target.found.origin is Origin.WANTED
                 _refuse(check_patch(info, body, wanted) + check_password(info, body))
                 return WriteKind.PATCH, info.name, without_annotations(body)

@@ -10,7 +10,6 @@ from typing import Any
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.auth import Principal
 from redfish_fm.redfish.errors import RedfishError
-from redfish_fm.redfish.writes import WriteKind
 
 SELF = "ConfigureSelf"
 _BEFORE_CHANGE = frozenset({"GET", "HEAD", "PATCH"})
@@ -31,7 +30,6 @@ def may_try(uri: str, method: str, principal: Principal) -> bool:
 
 def check_named(
     uri: str,
-    kind: WriteKind,
     body: Mapping[str, Any],
     principal: Principal,
     own: frozenset[str],
@@ -40,7 +38,8 @@ def check_named(
 
     `own` are the properties that ConfigureSelf is enough for (Password).
     """
-    if kind is not WriteKind.PATCH or uri != principal.account_uri or body.keys() <= own:
+    named = {name for name in body if "@odata." not in name}
+    if uri != principal.account_uri or named <= own:
         return
     if principal.password_change_required:
         raise change_required(principal)

@@ -48,8 +48,8 @@ class Service:
     `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
     Task ended; `roles` follow the custom ones; `replay` tells how the write of an Idempotency-Key
     ended, and without it the header is not evaluated; `odata_types` are further types that
-    imported documents have, for $metadata;
-    `page_size` is how many members of a collection one answer holds at most (None: all).
+    imported documents have, for $metadata; `page_size` is how many members of a collection one
+    answer holds at most (None: all).
     """
 
     def __init__(

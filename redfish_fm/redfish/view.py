@@ -11,9 +11,9 @@ class Origin(Enum):
     WANTED = "wanted"
     """Made by a client (or imported and changeable)."""
     INVENTORY = "inventory"
-    """Discovered, or imported and fixed."""
+    """Fixed: discovered, imported so, or describing the service, like its predefined roles."""
     SERVICE = "service"
-    """Kept by the service itself: root, collections, tasks, sessions."""
+    """Comes and goes with what the service does: collections, tasks, sessions."""
 
 
 @dataclass(frozen=True, slots=True)

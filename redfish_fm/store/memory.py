@@ -51,10 +51,13 @@ class DurableState:
     feed: deque[tuple[int, FeedRecord]] = field(default_factory=deque)
     feed_bytes: int = 0
     owner: object | None = None
+    lives: int = 0
+    """How many processes have crashed: a store of an earlier one can do nothing any more."""
 
     def crash(self) -> None:
         """End the owning store's process: what it had not yet written never will be."""
         self.owner = None
+        self.lives += 1
 
 
 class MemoryStore:
@@ -79,6 +82,7 @@ class MemoryStore:
         self.commits = 0
         self.transactions = 0
         self._durable = durable
+        self._life = durable.lives
         self._clock = clock
         self._source = source
         self._latency_s = latency_s
@@ -198,6 +202,9 @@ class MemoryStore:
 
     def _take_ownership(self) -> None:
         durable = self._durable
+        if self._life != durable.lives:
+            # Its process is being taken apart; it must not take the state from its successor.
+            raise StoreFailed("refused: this store's process is dead")
         if durable.owner is not None and durable.owner is not self:
             raise StoreInUse("this state is in use by another store of this process")
         meta = durable.spaces.setdefault(Space.META, {})

@@ -1,4 +1,4 @@
-"""What clients do to two-hosts in these tests: names, bodies, and a service that has lived a while."""
+"""What clients do to two-hosts in these tests: names, bodies, and a service with a past."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ from tests.control.builders import (
     pcie,
     zone_body,
 )
-from tests.redfish.house import FIRST, SESSIONS
+from tests.redfish.house import FIRST
 
 HOST1, HOST2, GPU1, GPU2, NVME1, NVME2 = (
     pcie(name) for name in ("host1-1", "host2-1", "gpu1", "gpu2", "nvme1", "nvme2")

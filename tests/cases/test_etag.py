@@ -1,4 +1,4 @@
-"""Cases ETAG of shared/cases.jsonl: every form in which clients send a tag back, and what it follows."""
+"""Cases ETAG of shared/cases.jsonl: the forms in which tags come back, and what a tag follows."""
 
 import json
 import re

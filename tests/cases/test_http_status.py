@@ -1,4 +1,4 @@
-"""Cases HTTP-STATUS of shared/cases.jsonl: what is not there, what can not be done, one error shape.
+"""Cases HTTP-STATUS of shared/cases.jsonl: what is not there or can not be done, one error shape.
 
 Requests go through the server's own parsing of targets; sockets are tests/server's business.
 """
@@ -57,7 +57,9 @@ def nowhere() -> Iterator[str]:
         for template in info.uris:
             head, brace, tail = template.partition("{")
             if brace:
-                yield f"{head}no-such{tail[tail.index('}') + 1 :]}".replace("{", "").replace("}", "")
+                yield f"{head}no-such{tail[tail.index('}') + 1 :]}".replace("{", "").replace(
+                    "}", ""
+                )
 
 
 @in_virtual_time

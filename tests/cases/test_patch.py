@@ -1,4 +1,4 @@
-"""Cases PATCH of shared/cases.jsonl: unknown and read-only properties, arrays, the same value again."""
+"""Cases PATCH of shared/cases.jsonl: unknown and read-only properties, arrays, the same again."""
 
 import json
 from typing import Any

@@ -105,9 +105,7 @@ def test_sc_01_identity_of_every_imported_resource(imported_trees: dict[str, Tre
         assert list(identities(tree)) == [], name
 
 
-def test_sc_01_every_link_leads_somewhere(
-    own_tree: Tree, imported_trees: dict[str, Tree]
-) -> None:
+def test_sc_01_every_link_leads_somewhere(own_tree: Tree, imported_trees: dict[str, Tree]) -> None:
     for tree in (own_tree, *imported_trees.values()):
         for uri, document in tree.items():
             assert [link for link in links_in(document) if link not in tree] == [], uri
@@ -125,9 +123,7 @@ def test_sc_02_every_type_is_well_formed_and_published(
     own_tree: Tree, imported_trees: dict[str, Tree]
 ) -> None:
     for tree in (own_tree, *imported_trees.values()):
-        listed = {
-            tree[uri]["Schema"] for uri in tree if uri.startswith(f"{ROOT}/JsonSchemas/")
-        }
+        listed = {tree[uri]["Schema"] for uri in tree if uri.startswith(f"{ROOT}/JsonSchemas/")}
         for uri, document in tree.items():
             assert TYPE.fullmatch(document["@odata.type"]), uri
             assert document["@odata.type"] in listed, uri
@@ -139,9 +135,7 @@ def test_sc_02_every_resource_of_ours_is_valid(own_tree: Tree, schemas: SchemaPa
     assert len(errors) == len(own_tree[OWN_REGISTRY]["Messages"])
 
 
-def test_sc_02_the_oracle_refuses_what_no_schema_names(
-    own_tree: Tree, schemas: SchemaPack
-) -> None:
+def test_sc_02_the_oracle_refuses_what_no_schema_names(own_tree: Tree, schemas: SchemaPack) -> None:
     one_each = {document["@odata.type"]: document for document in own_tree.values()}
     assert len(one_each) > 40
     for document in one_each.values():

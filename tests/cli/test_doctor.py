@@ -18,7 +18,7 @@ def checks(command, *words: str) -> dict[str, dict[str, object]]:
 def test_a_healthy_machine_passes_every_check(command, tmp_path) -> None:
     result = command("doctor", "--port", "0")
     assert result.exit_code == 0, result.stdout
-    for name in ("python", "schemas", "mockups", "configuration", "state", "port"):
+    for name in ("python", "schemas", "mockups", "configuration", "topology", "state", "port"):
         assert name in result.stdout
     assert list(tmp_path.iterdir()) == []
 
@@ -55,6 +55,28 @@ def test_each_mistake_of_the_configuration_is_a_failed_check(command) -> None:
     assert result.exit_code == 1
     failed = [check["detail"] for check in json.loads(result.stdout) if not check["ok"]]
     assert [detail.split(":")[0] for detail in failed] == ["port", "seed"]
+
+
+def test_an_unknown_topology_is_found_and_the_known_ones_named(command) -> None:
+    check = checks(command, "--port", "0", "--topology", "two-hotels")["topology"]
+    assert check["ok"] is False
+    assert "two-hosts" in str(check["detail"])
+
+
+def test_each_mistake_of_a_topology_file_is_a_failed_check(command, tmp_path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text("name: wrong\nhosts: 1\n")
+    result = command("doctor", "--json", "--port", "0", "--topology", str(file))
+    assert result.exit_code == 1
+    failed = [check["detail"] for check in json.loads(result.stdout) if not check["ok"]]
+    assert len(failed) == 2
+    assert any("hosts (line 2)" in detail for detail in failed)
+
+
+def test_a_folder_without_a_mockup_is_found(command, tmp_path) -> None:
+    check = checks(command, "--port", "0", "--mockup", str(tmp_path))["mockup"]
+    assert check["ok"] is False
+    assert "index.json" in str(check["detail"])
 
 
 def test_an_old_python_is_found(command, monkeypatch) -> None:

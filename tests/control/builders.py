@@ -61,7 +61,7 @@ def zone_body(*endpoints: str, **more: Any) -> dict[str, Any]:
 def a_base(*inventories: Inventory) -> Base:
     rendered = render_inventories(list(inventories or (PCIE, CXL)))
     documents = {**rendered.documents, **SERVICE_DOCUMENTS}
-    return Base(documents, rendered.facts, SERVICE_DOCUMENTS)
+    return Base(documents, rendered.facts)
 
 
 def document(uri: str, type_name: str = "Zone", **properties: Any) -> bytes:

@@ -48,7 +48,7 @@ def a_big_base(endpoints: int) -> Base:
         else:
             facts.entity_hosts[entity] = entity
             facts.vcss.append(VcsFact("pod", f"s{switch}", "1", entity, PER_SWITCH))
-    return Base({**documents, **SERVICE_DOCUMENTS}, facts, SERVICE_DOCUMENTS)
+    return Base({**documents, **SERVICE_DOCUMENTS}, facts)
 
 
 def _plug(facts: Facts, entity: str, switch: str, port: int) -> None:

@@ -52,6 +52,15 @@ def test_units_that_no_driver_can_bind_are_not_wanted(index: FabricIndex) -> Non
     assert wanted_by_zone(index, zone("z", "I1", "T-D1", "T-D2")) == frozenset()
 
 
+def test_a_zone_and_a_connection_want_nothing_of_another_fabric(index: FabricIndex) -> None:
+    a_fabric(fabric="G", prefix="G/", into=index)
+    put_target(index, index.units["G/D1"], "T-alias")
+    index.put_endpoint(replace(index.endpoints["T-alias"], fabric="F"))
+    assert wanted_by_zone(index, zone("z", "I1", "T-alias")) == frozenset()
+    asked = connection("c", "I1", "G/T-M1.0", "G/C-M1.0")
+    assert wanted_by_connection(index, asked) == frozenset()
+
+
 def test_a_connection_wants_the_lds_of_its_chunks_only(index: FabricIndex) -> None:
     both = ["T-M1.0", "T-M1.1"]
     assert wanted_by_connection(index, connection("c", "I1", both, "C-M1.1")) == {("M1.1", "H1")}

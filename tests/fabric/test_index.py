@@ -350,10 +350,9 @@ def test_lookups_follow_zones_connections_and_ports() -> None:
     assert index.zones_of("I1") == {"z1"}
     assert index.zones_above("z1") == {"zz"}
     assert index.connections_of("T-M1.0") == {"c1"}
-    assert index.zones_of_unit("M1.0") == {"z1"}
+    assert index.zones_taking("M1.0") == {"z1": {"T-M1.0"}}
     assert index.endpoints_of_unit("D1") == {"T-D1"}
     assert index.endpoints_of_port("SW/U1.1") == {"I1"}
-    assert index.connections_of_chunk("C-M1.0") == {"c1"}
     assert index.connections_of_unit("M1.0") == {"c1"}
     assert index.units_of_target(BindTarget("SW", "M1", 0)) == {"M1.0"}
     assert index.zone_count("F") == 2

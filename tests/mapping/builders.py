@@ -107,9 +107,6 @@ class MemoryTip:
     def is_wanted(self, uri: str) -> bool:
         return uri in self.documents
 
-    def is_inventory(self, uri: str) -> bool:
-        return uri in self.inventory
-
     def wanted_tag(self, uri: str) -> str | None:
         if not self.exists(uri):
             return None

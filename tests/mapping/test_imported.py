@@ -87,7 +87,7 @@ def test_defects_name_what_contradicts(cxl: Imported) -> None:
     told = "\n".join(cxl.defects)
     assert "durable name GCXLID:4C-1D-96-FF-FE-DD-D8-35:0001 is used by" in told
     assert "PooledCXLType3/FabricAdapters/1/Ports/1: cabled to" in told
-    assert f"{CXL}/Endpoints/T4: 3: ends share no zone" in told
+    assert f"{CXL}/Endpoints/T4: CONNECTION_NO_COMMON_ZONE (rule 3): ends share no zone" in told
 
 
 def test_what_observation_owns_is_dropped(cxl: Imported) -> None:

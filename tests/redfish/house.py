@@ -132,7 +132,7 @@ def a_base() -> Base:
         "@odata.type": "#ComputerSystemCollection.ComputerSystemCollection",
         "Name": "Systems",
     }
-    return Base({**documents, "/redfish/v1/Systems": systems}, Facts(), documents)
+    return Base({**documents, "/redfish/v1/Systems": systems}, Facts())
 
 
 BASE = a_base()

@@ -78,7 +78,7 @@ def make_base(inventories: Iterable[Inventory]) -> Base:
         product_version="0",
         top_level=("Fabrics", "Systems", "Chassis"),
     )
-    return Base({**rendered.documents, **service}, rendered.facts, service)
+    return Base({**rendered.documents, **service}, rendered.facts)
 
 
 class WatchedStore(MemoryStore):

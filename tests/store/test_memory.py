@@ -113,3 +113,13 @@ async def test_transactions_take_effect_in_the_order_they_were_asked_for():
     store = await _opened(DurableState(), HurryingClock())
     results = await asyncio.gather(*(store.commit(n, [change(n + 1)]) for n in range(10)))
     assert results == list(range(1, 11))
+
+
+async def test_a_store_of_a_crashed_process_never_takes_the_state_again() -> None:
+    durable = DurableState()
+    dead = MemoryStore(durable, StillClock())
+    await dead.load()
+    durable.crash()
+    with pytest.raises(StoreFailed):
+        await dead.load()
+    await MemoryStore(durable, StillClock()).load()

@@ -22,15 +22,19 @@ _MSGSPEC_PATH = re.compile(r"^(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOT
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: where (`hosts[0].count`), on which line (from 1), and what."""
+    """One thing that is wrong: where (`hosts[0].count`), on which line (from 1), and what.
+
+    `path` is empty where it is the text as a whole.
+    """
 
     path: str
     line: int | None
     text: str
 
     def __str__(self) -> str:
-        where = self.path or "file"
-        return f"{where}{f' (line {self.line})' if self.line else ''}: {self.text}"
+        line = "" if self.line is None else f"line {self.line}"
+        where = f"{self.path} ({line})" if self.path and line else self.path or line
+        return f"{where}: {self.text}" if where else self.text
 
 
 class Lines:

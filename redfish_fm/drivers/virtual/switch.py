@@ -43,11 +43,6 @@ class Refusal(Enum):
     NOT_MLD = "the device has no LDs"
     MLD_WHOLE = "an MLD is bound one LD at a time"
     DEVICE_ABSENT = "no device is present at the port"
-    ON_DEMAND = "refused on demand"
-
-
-ALWAYS_REFUSED = frozenset({Refusal.UNKNOWN_VPPB, Refusal.UNKNOWN_PORT})
-"""What a permissive switch refuses too: there is nothing it could write down."""
 
 
 class Refused(FmError):

@@ -55,11 +55,13 @@ def load(name_or_path: str, mockups_dir: Path) -> Topology:
         path = mockups_dir / f"{name_or_path}.yaml"
         if not path.is_file():
             known = ", ".join(names(mockups_dir))
-            _refuse(name_or_path, f"no such topology; there are: {known or 'none'}")
+            raise _refused(name_or_path, f"no such topology; there are: {known or 'none'}")
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TopologyError(name_or_path, (Problem("", None, str(error)),)) from error
+    except OSError as error:
+        raise _refused(name_or_path, f"can not be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise _refused(name_or_path, f"is not UTF-8: {error}") from error
     return read(text, name_or_path)
 
 
@@ -76,5 +78,5 @@ def read(text: str, source: str) -> Topology:
     return Topology(spec.name, spec.description, fabrics)
 
 
-def _refuse(source: str, text: str) -> None:
-    raise TopologyError(source, (Problem("", None, text),))
+def _refused(source: str, text: str) -> TopologyError:
+    return TopologyError(source, (Problem("", None, text),))
