@@ -16,6 +16,13 @@ SOAK_SEEDS, SOAK_STEPS = 600, 200
 pytestmark = pytest.mark.expects_errors
 
 
+@pytest.mark.parametrize("seed", [397498614])
+def test_seeds_that_once_failed_hold_now(seed: int) -> None:
+    # 397498614: a crash while the store was being loaded again after a failed commit.
+    report = simulate(seed, STEPS)
+    assert report.failure is None, report.failure
+
+
 def test_a_seed_gives_the_same_run_again(seed_base: int) -> None:
     assert simulate(seed_base, 60).trace == simulate(seed_base, 60).trace
 
