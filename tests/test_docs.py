@@ -4,8 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from redfish_fm.drivers.virtual import spec
 from redfish_fm.mapping.violations import TABLE
 
 
@@ -28,6 +30,18 @@ def test_every_driver_has_its_heading(repository: Path) -> None:
     drivers = project["entry-points"]["redfish_fm.drivers"]
     headings = re.findall(r"^## `(\w+)`", read(repository / "docs" / "drivers.md"), re.MULTILINE)
     assert sorted(headings) == sorted(drivers)
+
+
+def test_every_word_of_a_topology_file_is_explained(repository: Path) -> None:
+    table = read(repository / "docs" / "topologies.md").split("## All keys")[1]
+    explained = set(re.findall(r"`(\w+)`", table))
+    declared = {
+        field.encode_name
+        for name, kind in vars(spec).items()
+        if name.endswith("Spec")
+        for field in msgspec.structs.fields(kind)
+    }
+    assert declared - explained == set()
 
 
 def test_links_between_guides_lead_somewhere(repository: Path) -> None:

@@ -5,7 +5,7 @@ when needed (DESIGN section 3). Knows URIs and members, nothing of fabrics beyon
 mapping made of the same inventory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec

@@ -5,7 +5,7 @@ towards the wanted bindings are `plan`, offered here and written in fabric.plann
 DESIGN section 4 (wanted to hardware) and 6 (what binds by zone, what by connection).
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from redfish_fm.fabric import reach
@@ -92,12 +92,17 @@ class BindingDelta:
 
 
 def binding_delta(
-    index: FabricIndex, holder: str, wanted: frozenset[Claim], occupied: Container[VppbId]
+    index: FabricIndex,
+    holder: str,
+    wanted: frozenset[Claim],
+    occupied: Container[VppbId],
+    causes: Mapping[str, str] | None = None,
 ) -> BindingDelta:
     """Compare `wanted` with what `holder` keeps alive now; choose vPPBs for what is new.
 
     `occupied` are vPPBs that must not be chosen although nothing is wanted there: seen foreign,
-    releasing or unsettled. A claim that can not be placed is a violation and not in the delta.
+    releasing or unsettled. A claim that can not be placed is a violation and not in the delta;
+    its subject is the unit's entry in `causes` (what the client named), else an endpoint of it.
     """
     held = index.bindings_of_holder(holder)
     left = [binding for binding in held if (binding.unit, binding.host) not in wanted]
@@ -111,7 +116,9 @@ def binding_delta(
     violations: list[Violation] = []
     pool = _Pool(index, occupied, released)
     for unit_id, host in sorted(wanted - {(binding.unit, binding.host) for binding in held}):
-        placed = _place(index, index.units[unit_id], host, holder, pool)
+        subject = (causes or {}).get(unit_id)
+        subject = subject or min(index.endpoints_of_unit(unit_id), default=unit_id)
+        placed = _place(index, index.units[unit_id], host, holder, pool, subject)
         if isinstance(placed, Violation):
             violations.append(placed)
             continue
@@ -154,10 +161,9 @@ class _Pool:
 
 
 def _place(
-    index: FabricIndex, unit: Unit, host: str, holder: str, pool: _Pool
+    index: FabricIndex, unit: Unit, host: str, holder: str, pool: _Pool, subject: str
 ) -> Binding | Violation:
     """Find the binding that serves one claim: an existing one, or a vPPB for a new one."""
-    subject = min(index.endpoints_of_unit(unit.id), default=unit.id)
     for binding in index.bindings_of_unit(unit.id):
         if binding.host == host and not pool.leaving(binding):
             return replace(binding, holders=binding.holders | {holder})

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.fabric.binding import wanted_by_connection
+from redfish_fm.fabric.reach import connection_parts
 from redfish_fm.fabric.values import Connection
 from redfish_fm.fabric.zoning import check_connection, check_connection_removal
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
-from redfish_fm.mapping.granting import Grant, added_members, to_draft
+from redfish_fm.mapping.granting import Grant, added_members, causes, to_draft
 from redfish_fm.mapping.read import members, read_connection
 from redfish_fm.mapping.resources import new_document, patched, stored
 from redfish_fm.redfish import messages
@@ -75,6 +76,7 @@ def _change(
         wanted_by_connection(tip.index, connection),
         violations,
         _added(connection, old, tip),
+        causes=causes(connection_parts(connection, tip.index.endpoints, tip.index.chunks)),
     )
     return to_draft(grant, tip)
 

@@ -21,7 +21,8 @@ class Grant:
     """A judged change of one holder (zone or connection), not yet a draft.
 
     `document` None deletes it. `wanted` are the (unit, host) pairs it is to hold from now on;
-    `added` the members that are new in it, with the units each brings.
+    `added` the members that are new in it, with the units each brings; `causes` is unit -> the
+    first reference in the body that brings it, for refusals to name.
     """
 
     kind: OutcomeKind
@@ -32,11 +33,12 @@ class Grant:
     violations: tuple[Violation, ...] = ()
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pointers: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 def to_draft(grant: Grant, tip: Tip) -> Draft:
     """Return the draft of `grant`; raises RedfishError with every violation there is."""
-    delta = binding_delta(tip.index, grant.uri, grant.wanted, tip.occupied)
+    delta = binding_delta(tip.index, grant.uri, grant.wanted, tip.occupied, grant.causes)
     violations = _distinct((*grant.violations, *delta.violations))
     if violations:
         raise to_error(violations, grant.pointers)
@@ -78,3 +80,11 @@ def added_members(
     """Return the members that only `after` has, each with the units it brings, sorted."""
     old = frozenset(before)
     return {uri: tuple(sorted(units.get(uri, ()))) for uri in after if uri not in old}
+
+
+def causes(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return unit -> what brings it first, of (unit, what brings it) in the client's order."""
+    first: dict[str, str] = {}
+    for unit, cause in parts:
+        first.setdefault(unit, cause)
+    return first

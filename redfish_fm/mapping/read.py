@@ -138,10 +138,15 @@ def _units(
 
 
 def units_of(link: str, facts: Facts) -> frozenset[str]:
-    """Return the units that an EntityLink means: of the innermost place inventory knows."""
+    """Return the units that an EntityLink means: of the innermost place inventory knows.
+
+    A switch port means what is plugged into it.
+    """
     for place in enclosing(link):
         if place in facts.entity_units:
             return facts.entity_units[place]
+        if place in facts.port_units:
+            return facts.port_units[place]
     return frozenset()
 
 

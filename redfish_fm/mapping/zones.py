@@ -4,20 +4,24 @@ Pure. Redfish: Zone.v1_6_3. What a zone means on each kind of fabric is decided 
 requests are read, judged and turned into drafts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.fabric.binding import wanted_by_zone
+from redfish_fm.fabric.model import FabricKind
+from redfish_fm.fabric.reach import zone_parts
 from redfish_fm.fabric.values import Rule, Violation, Zone, ZoneType
 from redfish_fm.fabric.zoning import check_zone, check_zone_removal
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
-from redfish_fm.mapping.granting import Grant, added_members, to_draft
+from redfish_fm.mapping.granting import Grant, added_members, causes, to_draft
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_zone
-from redfish_fm.mapping.resources import new_document, patched, stored
+from redfish_fm.mapping.resources import document_edit, new_document, patched, stored
 from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 
@@ -37,7 +41,10 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 
 def delete(write: Write, tip: Tip) -> Draft:
-    """Return the draft of DELETE: everything that only this zone held is released."""
+    """Return the draft of DELETE: everything that only this zone held is released.
+
+    Zones that contain it do not hold it; they lose the link, which would lead nowhere.
+    """
     before = stored(tip, write.uri)
     zone = read_zone(write.uri, before)
     if zone.zone_type is ZoneType.DEFAULT:
@@ -46,7 +53,18 @@ def delete(write: Write, tip: Tip) -> Draft:
     grant = Grant(
         OutcomeKind.DELETED, write.uri, zone.fabric, None, frozenset(), violations=violations
     )
-    return to_draft(grant, tip)
+    draft = to_draft(grant, tip)
+    return replace(draft, edits=(*draft.edits, *_let_go(write.uri, tip)))
+
+
+def _let_go(uri: str, tip: Tip) -> Iterator[Edit]:
+    """Yield the edits that take a zone out of every zone that contains it."""
+    for outer in sorted(tip.index.zones_above(uri)):
+        document = dict(stored(tip, outer))
+        links = dict(document["Links"])
+        inner = links["ContainsZones"]
+        links["ContainsZones"] = [each for each in inner if uri not in uris_at(each, [])]
+        yield document_edit(tip, outer, {**document, "Links": links})
 
 
 def act(write: Write, tip: Tip) -> Draft:
@@ -109,6 +127,7 @@ def _change(
     zone = read_zone(uri, after)
     old = None if before is None else read_zone(uri, before)
     _refuse_busy_parts(zone, old, tip)
+    _refuse_wide_access(zone, before or {}, after, tip)
     violations = _not_from_clients(zone, old, after)
     violations.extend(check_zone(tip.index, zone, old, tip.status))
     if violations and any(each.rule in _UNREADABLE for each in violations):
@@ -116,7 +135,10 @@ def _change(
         raise to_error(dict.fromkeys(violations), pointers)
     members = added_members(old.endpoints if old else (), zone.endpoints, _units(zone, tip))
     wanted = wanted_by_zone(tip.index, zone)
-    grant = Grant(kind, uri, zone.fabric, after, wanted, tuple(violations), members, pointers or {})
+    brought = causes(zone_parts(zone, tip.index.endpoints))
+    grant = Grant(
+        kind, uri, zone.fabric, after, wanted, tuple(violations), members, pointers or {}, brought
+    )
     return to_draft(grant, tip)
 
 
@@ -137,6 +159,22 @@ def _not_from_clients(zone: Zone, old: Zone | None, document: Mapping[str, Any])
     if unknown or (changed and (closed or (old and old.zone_type is ZoneType.DEFAULT))):
         return [Violation(Rule.ZONE_TYPE, zone.id, pointer="#/ZoneType")]
     return []
+
+
+_INSIDE_ONLY = frozenset({None, "ZoneOnly", "NoInternalRouting"})
+"""Zone.ExternalAccessibility where access is bound: whatever is bound is nobody else's."""
+
+
+def _refuse_wide_access(
+    zone: Zone, before: Mapping[str, Any], after: Mapping[str, Any], tip: Tip
+) -> None:
+    """Refuse (400) access from outside the zone on bind fabrics (DESIGN section 5, rule 6)."""
+    name = "ExternalAccessibility"
+    asked = after.get(name)
+    bound = tip.index.facts(zone.fabric).kind is FabricKind.BIND
+    if bound and asked != before.get(name) and asked not in _INSIDE_ONLY:
+        told = messages.property_value_not_in_list(str(asked), name, f"#/{name}")
+        raise refusals.bad_content(told)
 
 
 def _refuse_busy_parts(zone: Zone, old: Zone | None, tip: Tip) -> None:

@@ -18,7 +18,7 @@ class DirectoryLock:
 
     def __init__(self, directory: Path) -> None:
         """Take the lock of `directory`. Raises StoreInUse, naming the holder where it is known."""
-        path = directory / LOCK_NAME
+        path = self._path = directory / LOCK_NAME
         self._file: int | None = None
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
@@ -30,12 +30,28 @@ class DirectoryLock:
             raise
         self._file = descriptor
 
+    def guards(self) -> bool:
+        """Return whether it still keeps others out: its file is the one they would find."""
+        if self._file is None:
+            return False
+        held = os.fstat(self._file)
+        return identity(self._path) == (held.st_dev, held.st_ino)
+
     def release(self) -> None:
         """Give the lock back. Safe to repeat."""
         descriptor, self._file = self._file, None
         if descriptor is not None:
             os.ftruncate(descriptor, 0)
             os.close(descriptor)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return which file is at `path` now, whatever its content; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _take(descriptor: int, directory: Path) -> None:

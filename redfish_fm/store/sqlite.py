@@ -27,7 +27,7 @@ from redfish_fm.store.base import (
 from redfish_fm.store.batches import check_batch
 from redfish_fm.store.feed import DEFAULT_RETENTION, Retention
 from redfish_fm.store.jobs import JobLost, JobThread
-from redfish_fm.store.lock import DirectoryLock
+from redfish_fm.store.lock import DirectoryLock, identity
 from redfish_fm.store.sqlite_schema import (
     DATABASE_NAME,
     Connect,
@@ -71,6 +71,7 @@ class SqliteStore:
         # The rest belongs to the thread.
         self._db: sqlite3.Connection | None = None
         self._lock: DirectoryLock | None = None
+        self._opened: tuple[int, int] | None = None
         self._refusal: str | None = "load() comes first"
         self._changes_since_trim = 0
 
@@ -159,7 +160,11 @@ class SqliteStore:
             if self._lock is None:
                 prepare_directory(self._path)
                 self._lock = DirectoryLock(self._path)
+            elif not self._in_place():
+                # What would be opened now is not what was acknowledged into.
+                raise StoreFailed(self._removed())
             self._db = open_database(self._path, self._connect)
+            self._opened = identity(self._path / DATABASE_NAME)
             self._refusal = None
             self._require_source(self._db)
         except (StoreError, OSError) as error:
@@ -230,6 +235,18 @@ class SqliteStore:
             self._refusal = f"error at COMMIT ({error}); load() again"
             raise OutcomeUnknown(f"{self._path}: error at COMMIT: {error}") from error
         self.transactions += 1
+        if not self._in_place():
+            # The log was flushed, but to a file that no start will ever find.
+            self._refusal = self._removed()
+            raise OutcomeUnknown(self._refusal)
+
+    def _in_place(self) -> bool:
+        """Return whether lock and database are still the files of their names."""
+        guarded = self._lock is not None and self._lock.guards()
+        return guarded and identity(self._path / DATABASE_NAME) == self._opened
+
+    def _removed(self) -> str:
+        return f"{self._path} was removed or replaced while in use; restore it and start again"
 
     def _is_undone(self, db: sqlite3.Connection, seq_before: int) -> bool:
         self._roll_back(db)

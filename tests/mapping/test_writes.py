@@ -100,7 +100,7 @@ def test_a_free_id_is_honoured_and_a_taken_one_refused(tip: MemoryTip) -> None:
         tip.post(ZONES, zone_body(Id="blue"))
 
 
-@pytest.mark.parametrize("bad", ["", "a/b", "a b", "..", "a%20b", "ä", 7])
+@pytest.mark.parametrize("bad", ["", "a/b", "a b", "..", "a%20b", "ä", 7, "Members"])
 def test_an_id_that_is_no_uri_segment_is_refused(tip: MemoryTip, bad: object) -> None:
     with refusal(400, "Base.PropertyValueFormatError", "#/Id"):
         tip.post(ZONES, zone_body(Id=bad))
@@ -196,6 +196,53 @@ def test_a_zone_of_zones_holds_zones_and_binds_nothing(tip: MemoryTip) -> None:
     assert draft.operation is None
     with refusal(400, "Base.PropertyValueResourceConflict", draft.uri):
         tip.post(ZONES, {"ZoneType": "ZoneOfZones", "Links": {"ContainsZones": links(draft.uri)}})
+
+
+def test_a_zone_leaves_the_zone_that_contains_it_when_it_is_deleted(tip: MemoryTip) -> None:
+    inner, kept = (tip.post(ZONES, zone_body(Id=name)).uri for name in ("inner", "kept"))
+    body = {"ZoneType": "ZoneOfZones", "Links": {"ContainsZones": links(inner, kept)}}
+    outer = tip.post(ZONES, body).uri
+    tip.delete(inner)
+    found = tip.document(outer)
+    assert found is not None
+    assert found["Links"]["ContainsZones"] == links(kept)
+    assert tip.index.zones[outer].zones == (kept,)
+
+
+@pytest.mark.parametrize("asked", ["GloballyAccessible", "NonZonedAccessible"])
+def test_access_from_outside_a_zone_is_refused_where_zones_bind(tip: MemoryTip, asked: str) -> None:
+    with refusal(400, "Base.PropertyValueNotInList", asked, "#/ExternalAccessibility"):
+        tip.post(ZONES, zone_body(ExternalAccessibility=asked))
+    zone = tip.post(ZONES, zone_body(ExternalAccessibility="ZoneOnly")).uri
+    with refusal(400, "Base.PropertyValueNotInList", asked):
+        tip.patch(zone, {"ExternalAccessibility": asked})
+
+
+def test_a_refused_bind_names_the_endpoint_that_the_client_named(tip: MemoryTip) -> None:
+    entity = {"EntityType": "Processor", "EntityRole": "Target"}
+    device = tip.document(GPU)
+    assert device is not None
+    link = device["ConnectedEntities"][0]["EntityLink"]
+    tip.post(ENDPOINTS, {"Id": "aaa", "ConnectedEntities": [{**entity, "EntityLink": link}]})
+    stranger = {"EntityType": "RootComplex", "EntityRole": "Initiator"}
+    body = {"Id": "stranger", "ConnectedEntities": [stranger]}
+    tip.post(ENDPOINTS, body)
+    with refusal(409, "Base.PropertyValueResourceConflict", GPU):
+        tip.post(ZONES, zone_body(f"{ENDPOINTS}/stranger", GPU))
+
+
+def test_an_endpoint_named_by_its_switch_port_is_the_device_plugged_in_there(
+    tip: MemoryTip,
+) -> None:
+    device = tip.document(GPU)
+    assert device is not None
+    port = device["Links"]["ConnectedPorts"][0]
+    entity = {"EntityType": "Processor", "EntityRole": "Target", "EntityLink": port}
+    alias = tip.post(ENDPOINTS, {"ConnectedEntities": [entity]}).uri
+    assert tip.index.endpoints[alias].units == tip.index.endpoints[GPU].units
+    tip.post(ZONES, zone_body(H1, GPU))
+    with refusal(409, "Base.ResourceInUse", alias):
+        tip.post(ZONES, zone_body(H2, alias))
 
 
 def test_a_default_zone_is_not_deletable(tip: MemoryTip) -> None:

@@ -166,6 +166,40 @@ async def _fill(store: SqliteStore, size_bytes: int) -> tuple[int, StoreError]:
     raise AssertionError("the device was never full")
 
 
+@pytest.mark.parametrize("name", ["lock", "state.db", "."])
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_nothing_is_acknowledged_into_files_that_were_removed(
+    store, tmp_path, name, replaced
+):
+    await store.commit(0, [change(1)])
+    gone = (tmp_path / "state" / name).rename(tmp_path / "gone")
+    if replaced:
+        twin = SqliteStore(tmp_path / "state", "two-hosts", StillClock())
+        if name == "state.db":
+            (tmp_path / "state" / name).write_bytes(gone.read_bytes())
+        else:
+            await twin.load()
+    with pytest.raises(OutcomeUnknown, match="removed or replaced"):
+        await store.commit(1, [change(2)])
+    for _ in range(2):
+        with pytest.raises(StoreFailed, match="removed or replaced"):
+            await store.load()
+    assert replaced or not (tmp_path / "state" / name).exists()
+    if replaced:
+        await twin.close()
+
+
+async def test_a_directory_that_was_away_for_a_moment_is_taken_up_again(store, tmp_path):
+    state, gone = tmp_path / "state", tmp_path / "gone"
+    await store.commit(0, [change(1)])
+    state.rename(gone)
+    with pytest.raises(OutcomeUnknown):
+        await store.commit(1, [change(2)])
+    gone.rename(state)
+    assert (await store.load()).seq == 2
+    assert await store.commit(2, [change(3)]) == 3
+
+
 async def test_a_database_at_its_size_limit_says_full_and_serves_again_when_there_is_room(
     store, device
 ):
