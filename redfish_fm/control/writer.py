@@ -256,11 +256,11 @@ class Writer:
 
 def unavailable(reason: str, retry_after_s: int = 1) -> RedfishError:
     """Return a 503 that says why and when to come back."""
-    return RedfishError(
-        503,
-        (messages.service_temporarily_unavailable(str(retry_after_s)),),
-        {"Retry-After": str(retry_after_s), "X-Reason": reason},
+    told = (
+        messages.service_temporarily_unavailable(str(retry_after_s)),
+        messages.state_not_writable(reason),
     )
+    return RedfishError(503, told, {"Retry-After": str(retry_after_s)})
 
 
 def full() -> RedfishError:

@@ -310,6 +310,11 @@ def role_in_use(role_id: str, uri: str) -> Message:
     return Message("RedfishFM.RoleInUse", (role_id, uri))
 
 
+def state_not_writable(reason: str) -> Message:
+    """Why the store takes no change now."""
+    return Message("RedfishFM.StateNotWritable", (reason,))
+
+
 CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     general_error,
     created,
@@ -370,5 +375,6 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     hardware_refused,
     last_administrator,
     role_in_use,
+    state_not_writable,
 )
 """Every constructor above, for the check at start."""
