@@ -11,6 +11,7 @@ import msgspec
 
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
+from redfish_fm.mapping.observed import unseen_patch
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Space
@@ -107,7 +108,7 @@ class Published:
                 return None
             document = self._collection(uri)
         document["@odata.id"] = f"{uri}/" if uri == "/redfish/v1" else uri
-        observed = self._observed.get(uri)
+        observed = self._observed.get(uri) or unseen_patch(self.state.index, uri)
         if observed is not None:
             lay_over(document, observed)
         self._put_links(document, uri)

@@ -142,11 +142,17 @@ class WantedState:
             del self.links[target]
 
     def _derive_binding(self, edit: Edit) -> set[str]:
+        holders: set[str] = set()
         if edit.pre is not None:
-            self.index.remove_binding(decode_binding(edit.pre).vppb)
+            before = decode_binding(edit.pre)
+            self.index.remove_binding(before.vppb)
+            holders |= before.holders
         if edit.post is not None:
-            self.index.put_binding(decode_binding(edit.post))
-        return set()
+            after = decode_binding(edit.post)
+            self.index.put_binding(after)
+            holders |= after.holders
+        # What waits for hardware is shown as Starting.
+        return holders
 
     def _derive_operation(self, edit: Edit) -> set[str]:
         before = self.operations.pop(edit.key, None)

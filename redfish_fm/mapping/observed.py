@@ -66,6 +66,16 @@ def observed_patches(facts: Facts, index: FabricIndex, sight: FabricSight) -> di
     return patches
 
 
+def unseen_patch(index: FabricIndex, uri: str) -> Patch | None:
+    """Return what is shown of a zone or connection that nobody has looked at yet; else None.
+
+    What wants bindings is Starting until they are seen; what wants none has nothing to wait for.
+    """
+    if uri not in index.zones and uri not in index.connections:
+        return None
+    return {"Status": dict(STARTING if index.bindings_of_holder(uri) else OK)}
+
+
 def _fabric(sight: FabricSight) -> Patch:
     seen = sight.observation
     if seen is None:

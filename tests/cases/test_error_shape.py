@@ -253,6 +253,7 @@ async def test_a_wrong_token_is_refused_like_none_even_where_nothing_is() -> Non
                 sent = request(method, route, stack.tokens["admin"], 400)
                 response = await stack.service.handle(sent)
                 assert response.status == 401, (method, route.uri)
+                assert response.headers["WWW-Authenticate"].startswith("Basic")
                 check_told(response, method, registries)
 
 

@@ -188,6 +188,20 @@ async def test_sc_02_what_is_made_has_the_services_type(claim: str) -> None:
 
 
 @in_virtual_time
+async def test_sc_02_annotations_of_a_client_are_not_kept() -> None:
+    async with a_stack() as stack:
+        counts = {"Identifiers@odata.count": 9, "Name@odata.type": "x"}
+        body = {"Name": "x", **counts, "Links": {"Endpoints@odata.count": 9, "Endpoints": []}}
+        zone = await stack.made(PCIE_ZONES, body)
+        shown = await stack.get(zone)
+        assert "@odata.count" not in json.dumps(shown)
+        assert (await stack.ask("PATCH", zone, {**body, "Name": "y"})).status == 200
+        assert await stack.get(zone) == {**shown, "Name": "y"} | {
+            "@odata.etag": await stack.etag(zone)
+        }
+
+
+@in_virtual_time
 async def test_sc_03_the_root_links_every_service_at_top_level() -> None:
     async with a_stack() as stack:
         root = json.loads((await stack.ask("GET", f"{ROOT}/", user=None)).body)

