@@ -38,7 +38,7 @@ ROOT_LINKS = {
 """CompositionService and EventService are owed (tests/OWED.md)."""
 OWN_REGISTRY = f"{ROOT}/Registries/RedfishFM/RedfishFM.1.0.0"
 CONTRADICTION = re.compile(r"\.Messages\.\w+: 'Severity' is a required property$")
-"""The one thing the schemas want that we leave out: docs/decisions/0010."""
+"""The one thing the schemas want that we leave out: docs/decisions/0006."""
 
 
 def type_name(document: Mapping[str, Any]) -> str:
@@ -144,17 +144,17 @@ def test_sc_02_the_oracle_refuses_what_no_schema_names(own_tree: Tree, schemas: 
 
 
 def test_sc_02_every_imported_resource_is_valid(
-    imported_trees: dict[str, Tree], schemas: SchemaPack
+    own_tree: Tree, imported_trees: dict[str, Tree], schemas: SchemaPack
 ) -> None:
     judged = 0
     for tree in imported_trees.values():
         examples = set(capabilities(tree))
         for uri, document in tree.items():
-            if schema_of(document) in schemas.files:
+            if schema_of(document) in schemas.files and document != own_tree.get(uri):
                 lines = [each for each in schemas.errors(document) if not fine(each, uri, examples)]
                 assert lines == []
                 judged += 1
-    assert judged > 500
+    assert judged > 400
 
 
 def capabilities(tree: Tree) -> Iterator[str]:
