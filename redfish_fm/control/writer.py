@@ -37,6 +37,8 @@ BATCH_MAX = 256
 """Changes in one transaction at most, so that the first of a burst is not kept waiting."""
 RELOAD_BACKOFF_S = (0.05, 0.2, 1.0, 5.0)
 """Waits between attempts to reload after an unknown COMMIT; the last one repeats."""
+PATIENCE_ATTEMPTS = len(RELOAD_BACKOFF_S)
+"""Failed reloads after which whoever waits for the disk's answer is told that there is none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,15 @@ class _InFlight:
         self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # Whoever asked may be gone: an outcome nobody reads is not a fault.
         self.future.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def tell(self, refusal: RedfishError | None) -> None:
+        """Say how it ended, once: who was told that the outcome is not known stays told so."""
+        if self.future.done():
+            return
+        if refusal is None:
+            self.future.set_result(None)
+        else:
+            self.future.set_exception(refusal)
 
 
 class Writer:
@@ -174,10 +185,14 @@ class Writer:
                 self._flying = []
 
     async def close(self) -> None:
-        """Refuse new writes and wait until everything in flight is decided."""
+        """Refuse new writes and wait until everything in flight is answered."""
         self._closing = True
-        while self._pending or self._flying:
-            await asyncio.wait([(self._pending or self._flying)[-1].future])
+        while waiting := self._unanswered():
+            await asyncio.wait(waiting)
+
+    def _unanswered(self) -> list[asyncio.Future[None]]:
+        in_flight = (*self._flying, *self._pending)
+        return [flight.future for flight in in_flight if not flight.future.done()]
 
     async def _commit(self, batch: list[_InFlight]) -> None:
         changes = [flight.change for flight in batch]
@@ -202,7 +217,7 @@ class Writer:
         for callback in self.on_publish:
             callback(changes)
         for flight in batch:
-            flight.future.set_result(None)
+            flight.tell(None)
 
     def _fail(self, batch: list[_InFlight], answer: RedfishError, cause: StoreError) -> None:
         """Take back everything in flight, newest first: later changes may rest on the batch."""
@@ -214,13 +229,13 @@ class Writer:
             self._tip.apply_all(flight.change.undo())
         self._tip.seq = self._durable_seq
         for flight in undone:
-            flight.future.set_exception(answer)
+            flight.tell(answer)
 
     async def _resolve(self, batch: list[_InFlight], cause: StoreError) -> None:
         """Stop writing and ask the disk what is true; then answer the batch, if one is in doubt."""
         self._halted = "the outcome of a commit is being established"
         log.warning("the store is loaded again: %s", cause)
-        stored = await self._reload()
+        stored = await self._reload(batch)
         self._durable_seq = stored.seq
         if batch and stored.seq == batch[-1].change.seq:
             self._publish(batch)
@@ -241,7 +256,7 @@ class Writer:
         fresh.load(stored)
         self._published.replace(fresh)
 
-    async def _reload(self) -> StoredState:
+    async def _reload(self, batch: list[_InFlight]) -> StoredState:
         attempt = 0
         while True:
             try:
@@ -251,7 +266,20 @@ class Writer:
                 attempt += 1
                 self._halted = "the store can not be read"
                 log.warning("reload failed, again in %.2f s: %s", delay_s, error)
+                if attempt == PATIENCE_ATTEMPTS:
+                    self._let_go(batch)
                 await self._clock.sleep(delay_s)
+
+    def _let_go(self, batch: list[_InFlight]) -> None:
+        """Answer who waits for a store that is gone: the batch stays in doubt, the rest is void."""
+        void, self._pending = self._pending, []
+        for flight in reversed(void):
+            self._tip.apply_all(flight.change.undo())
+        self._tip.seq = batch[-1].change.seq if batch else self._durable_seq
+        for flight in void:
+            flight.tell(unavailable("the change was not stored"))
+        for flight in batch:
+            flight.tell(unavailable("whether the change was stored is not known"))
 
 
 def unavailable(reason: str, retry_after_s: int = 1) -> RedfishError:

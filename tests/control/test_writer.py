@@ -9,7 +9,7 @@ import pytest
 from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.tip import TipView
-from redfish_fm.control.writer import BATCH_MAX, Committed, Writer
+from redfish_fm.control.writer import BATCH_MAX, RELOAD_BACKOFF_S, Committed, Writer
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
@@ -242,6 +242,36 @@ async def test_while_the_store_can_not_be_read_writes_are_503_and_reads_go_on(mo
         assert bench.published.exists(uri("a"))
         await doubtful
         assert len(attempts) == 4 and bench.writer.halted is None
+        bench.assert_equal_to_disk()
+
+
+@pytest.mark.parametrize("landed", [True, False])
+@in_virtual_time
+async def test_nobody_waits_for_ever_for_a_store_that_is_gone(monkeypatch, landed: bool) -> None:
+    async with a_bench() as bench:
+        await bench.make("a")
+        (bench.after if landed else bench.before)[1] = OutcomeUnknown("at COMMIT")
+        gone, load = [True], bench.store.load
+
+        async def loading() -> object:
+            if gone:
+                raise StoreFailed("no device")
+            return await load()
+
+        monkeypatch.setattr(bench.store, "load", loading)
+        doubtful = bench.make("b")
+        await settle()
+        waiting = bench.make("c")
+        told = [await asyncio.wait_for(refused(each), 10) for each in (doubtful, waiting)]
+        assert [each.status for each in told] == [503, 503]
+        assert ["not known" in str(each.messages) for each in told] == [True, False]
+        closing = asyncio.create_task(bench.writer.close())
+        await asyncio.wait_for(closing, 1)
+        gone.clear()
+        await asyncio.sleep(2 * RELOAD_BACKOFF_S[-1])
+        assert bench.writer.halted is None
+        assert bench.published.exists(uri("b")) == landed
+        assert not bench.published.exists(uri("c"))
         bench.assert_equal_to_disk()
 
 
