@@ -12,6 +12,7 @@ import msgspec
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.observed import unseen_patch
+from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Space
@@ -111,6 +112,9 @@ class Published:
         observed = self._observed.get(uri) or unseen_patch(self.state.index, uri)
         if observed is not None:
             lay_over(document, observed)
+        ours = bindings_shown(self.state.index, self.base.facts, uri)
+        if ours is not None:
+            lay_over(document, {"Oem": {"RedfishFM": ours}})
         self._put_links(document, uri)
         return document
 

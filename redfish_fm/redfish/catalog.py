@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from redfish_fm.redfish import oem
 from redfish_fm.redfish.properties import ObjectInfo, PropertyInfo, PropertyReader
 from redfish_fm.redfish.service_table import CreateTable, ServiceRow, service_row
 from redfish_fm.redfish.uri_tree import UriTree
@@ -178,7 +179,13 @@ class _File(msgspec.Struct):
 class Catalog:
     """All types this service knows, by name and by URI. Immutable once made."""
 
-    def __init__(self, files: Mapping[str, bytes], service: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        service: Mapping[str, Any],
+        oem_csdl: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.oem_csdl = oem_csdl or {}
         decoder = msgspec.json.Decoder(_File)
         self._files = {name: decoder.decode(text) for name, text in files.items()}
         self._definitions: dict[str, Mapping[str, Any]] = {}
@@ -206,7 +213,8 @@ class Catalog:
         """Read the files in `directory`. Raises OSError, ValueError or KeyError."""
         folder = directory / TYPES_FOLDER
         files = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.json"))}
-        return cls(files, msgspec.json.decode((directory / SERVICE_FILE).read_bytes()))
+        service = msgspec.json.decode((directory / SERVICE_FILE).read_bytes())
+        return cls(files, service, oem.load(directory))
 
     def type_of(self, uri: str) -> TypeInfo | None:
         """Return the type that the schemas place at `uri` (no trailing slash)."""

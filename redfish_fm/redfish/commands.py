@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from redfish_fm.redfish import messages, self_service
+from redfish_fm.redfish import messages, oem, self_service
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Principal
@@ -129,13 +129,14 @@ class Commands:
                 # Who may not name a property learns nothing about its value: 403 wins over 400.
                 self_service.check_named(target.found.uri, body, principal, self._own)
                 wanted = target.found.origin is Origin.WANTED
-                _refuse(check_patch(info, body, wanted) + check_password(info, body))
+                ours = oem.not_writable(body)
+                _refuse(check_patch(info, body, wanted) + ours + check_password(info, body))
                 return WriteKind.PATCH, info.name, without_annotations(body)
             case _:
                 member = self._catalog.types[str(info.member)]
                 body = parse_object(request.body)
                 _refuse(check_create(member, body) + check_password(member, body))
-                return WriteKind.CREATE, member.name, without_annotations(body)
+                return WriteKind.CREATE, member.name, oem.without_own(without_annotations(body))
 
 
 def _action_body(request: Request, action: ActionInfo) -> Mapping[str, Any]:

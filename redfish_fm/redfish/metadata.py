@@ -1,6 +1,7 @@
 """The OData documents: $metadata, the service document and the version document. Pure.
 
-$metadata defines nothing: it refers to the published CSDL of the types served or imported.
+$metadata defines nothing: it refers to the published CSDL of the types served or imported, and to
+our own, which is served.
 """
 
 import json
@@ -8,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from redfish_fm.redfish import oem
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.representations import encode
 from redfish_fm.redfish.served import served_types
@@ -38,6 +40,8 @@ def metadata(catalog: Catalog, odata_types: Iterable[str]) -> bytes:
         lines += _reference(uri, namespaces, "Redfish" if "Extensions" in uri else None)
     for uri, found in sorted(_namespaces(catalog, (root.odata_type, *odata_types)).items()):
         lines += _reference(uri, sorted(found))
+    for uri, csdl in catalog.oem_csdl.items():
+        lines += _reference(uri, oem.namespaces(csdl))
     lines += [
         "<edmx:DataServices>",
         f'<Schema xmlns="{_EDM}" Namespace="Service">',

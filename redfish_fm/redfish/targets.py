@@ -77,6 +77,7 @@ class Targets:
         self._documents = {
             VERSION_DOCUMENT: _document(VERSION_DOCUMENT, VERSIONS, JSON),
             METADATA: _document(METADATA, metadata, XML),
+            **{uri: _document(uri, csdl, XML) for uri, csdl in catalog.oem_csdl.items()},
         }
         self._service_document: tuple[str, Target] | None = None
 

@@ -93,6 +93,11 @@ def public_nvmeof_jbof(client: Client) -> list[str]:
     return [_created(client, f"{FABRICS}/NVMeoF/Endpoints", body)]
 
 
+def public_composability(client: Client) -> list[str]:
+    """People: nothing else of this mockup can be written to before compositions come."""
+    return _people(client)
+
+
 def _created(client: Client, collection: str, body: dict[str, Any]) -> str:
     answer = client("POST", collection, body)
     assert answer.status == 201, answer

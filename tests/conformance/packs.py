@@ -5,6 +5,7 @@ Absent is a reason to skip, said in one line; a pack that is there but can not b
 
 import importlib.metadata
 import os
+import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -49,6 +50,8 @@ def unpack_csdl(place: Path) -> Path:
                     # DMTF's file wins where both have one: SNIA's copy is older.
                     if not (place / entry.name).exists():
                         archive.extract(entry, place, filter="data")
+    for path in (REPOSITORY / "schemas" / "oem").glob("*.xml"):
+        shutil.copy(path, place)
     return place
 
 

@@ -55,7 +55,7 @@ RUNS = (
     Run("public-cxl", _IMPORTED, content.public_cxl, mockup=True, before=True),
     Run("public-sasfabric", _IMPORTED, content.public_sasfabric, mockup=True, before=True),
     Run("public-nvmeof-jbof", _IMPORTED, content.public_nvmeof_jbof, mockup=True, before=True),
-    Run("public-composability", _IMPORTED, mockup=True),
+    Run("public-composability", _IMPORTED, content.public_composability, mockup=True, before=True),
 )
 PROTOCOL = "protocol"
 
