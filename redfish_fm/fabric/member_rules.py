@@ -109,14 +109,16 @@ def not_bindable(case: Case) -> Iterator[Finding]:
             yield finding(Rule.NOT_BINDABLE, case.subject.id, pointer="/ConnectedEntities")
     elif case.kind is FabricKind.BIND:
         for member, endpoint in case.known():
-            if not _can(member, endpoint):
+            if not _can(case, member, endpoint):
                 yield finding(Rule.NOT_BINDABLE, member.id, pointer=member.pointer)
 
 
-def _can(member: Member, endpoint: Endpoint) -> bool:
+def _can(case: Case, member: Member, endpoint: Endpoint) -> bool:
+    """A target needs a unit that exists: what is no device can not be given to anybody."""
+    known = any(unit in case.index.units for unit in endpoint.units)
     if member.initiates and member.targeted:
-        return endpoint.role not in reach.TARGETS or bool(endpoint.units)
-    return endpoint.host is not None if member.initiates else bool(endpoint.units)
+        return endpoint.role not in reach.TARGETS or known
+    return endpoint.host is not None if member.initiates else known
 
 
 def target_unavailable(case: Case) -> Iterator[Finding]:

@@ -374,6 +374,13 @@ def a_target_that_gives_nothing_in_a_zone() -> list[Violation]:
 
 
 @illegal(Rule.NOT_BINDABLE)
+def a_target_whose_unit_is_no_device_in_a_zone() -> list[Violation]:
+    index = a_fabric()
+    index.put_endpoint(Endpoint("odd", "F", Role.TARGET, units=frozenset({"/redfish/v1"})))
+    return _post(index, zone("z1", "I1", "odd"))
+
+
+@illegal(Rule.NOT_BINDABLE)
 def a_target_as_initiator_of_a_connection() -> list[Violation]:
     return _connect(_with(zone("z1", "T-D1", "T-D2")), "T-D1", "T-D2")
 
