@@ -55,9 +55,10 @@ class Published:
         """Publish one durable change."""
         for uri in self.state.apply_all(change.edits):
             self._cache.pop(uri, None)
-            if not self.state.exists(uri):
+        for edit in change.edits:
+            if not self.state.exists(edit.key):
                 # Whoever takes the Id next must not show what was seen of this one.
-                self._observed.pop(uri, None)
+                self._observed.pop(edit.key, None)
         self.state.seq = change.seq
 
     def observe(self, patches: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
