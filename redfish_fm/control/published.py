@@ -14,7 +14,7 @@ from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.observed import unseen_patch
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
-from redfish_fm.redfish import etag
+from redfish_fm.redfish import etag, oem
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.view import Description, Origin, Representation
 
@@ -115,7 +115,7 @@ class Published:
             lay_over(document, observed)
         ours = bindings_shown(self.state.index, self.base.facts, uri)
         if ours is not None:
-            lay_over(document, {"Oem": {"RedfishFM": ours}})
+            lay_over(document, {"Oem": {oem.NAME: ours}})
         self._put_links(document, uri)
         return document
 
