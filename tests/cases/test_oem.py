@@ -25,6 +25,14 @@ async def test_a_zone_tells_switch_port_and_slot_whatever_a_client_claims() -> N
 
 
 @in_virtual_time
+async def test_what_a_client_claims_is_not_shown_of_a_zone_without_bindings() -> None:
+    async with a_stack() as stack:
+        claim = {"Oem": {"RedfishFM": {"Bindings": [{"SlotIndex": 7}]}}}
+        zone = await stack.made(PCIE_ZONES, zone_body(HOST1) | claim)
+        assert "Oem" not in await stack.get(zone)
+
+
+@in_virtual_time
 async def test_the_schema_is_served_where_metadata_says() -> None:
     async with a_stack() as stack:
         answer = await stack.send("GET", "/redfish/v1/Schemas/RedfishFMBindings_v1.xml")

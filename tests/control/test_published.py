@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState
+from redfish_fm.fabric.model import BindTarget, VppbId
+from redfish_fm.fabric.values import Binding
+from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.view import Origin
@@ -230,3 +233,16 @@ def test_a_collection_is_described_as_it_is_shown_without_being_rendered() -> No
     assert found is not None
     for name in ("uri", "type_name", "origin", "wanted_tag"):
         assert getattr(described, name) == getattr(found, name)
+
+
+def test_a_new_binding_shows_at_once_on_the_zone_that_holds_it() -> None:
+    published = a_published()
+    apply(published, put(ZONE, zone(pcie("host1-1"), pcie("gpu1"))))
+    assert shown(published, ZONE)["Status"]["State"] == "Enabled"
+    vppb, target = VppbId("pcie1", "1", 0), BindTarget("pcie1", "D1")
+    held = Binding("PCIe", "gpu1", SYSTEM, vppb, target, frozenset({ZONE}))
+    apply(published, binding_edit(None, held))
+    assert shown(published, ZONE)["Status"]["State"] == "Starting"
+    assert shown(published, ZONE)["Oem"]["RedfishFM"]["Bindings"]
+    apply(published, binding_edit(held, None))
+    assert "Oem" not in shown(published, ZONE)
