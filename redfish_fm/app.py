@@ -58,6 +58,7 @@ from redfish_fm.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
 
+_GC_THRESHOLDS = (10_000, 50, 50)
 FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 UUID_KEY = "uuid"
@@ -339,6 +340,7 @@ async def _serve_http(
     stack.push_async_callback(listener.close)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
     await kernel.first_observed(FIRST_LOOK_S)
     print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
     stopped = asyncio.create_task(stop.wait())

@@ -26,6 +26,8 @@ class _JsonFormatter(logging.Formatter):
 
 def configure(log_format: Literal["text", "json"]) -> None:
     """Send the package's log lines to stderr; those of libraries only from WARNING on."""
+    # No line names its thread, process or task; looking them up would cost every write's line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     if log_format == "json":
         handler.setFormatter(_JsonFormatter())

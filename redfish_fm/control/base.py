@@ -18,6 +18,12 @@ from redfish_fm.mapping.links import forward_links
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
 
+Reading = tuple[Mapping[str, Any], frozenset[Link]]
+"""A parsed document and the inverse links that others have because of it."""
+
+_READINGS_MAX = 256
+"""More than a batch of commits holds; about 5 kB each."""
+
 
 def type_name_of(document: Mapping[str, Any]) -> str:
     """Return the unversioned type of a document: "Zone" for "#Zone.v1_6_3.Zone"."""
@@ -53,6 +59,7 @@ class Base:
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self._endpoints: list[str] = []
+        self._recently_read: dict[bytes, Reading] = {}
         for uri, document in documents.items():
             self._keep(uri, document)
         for uri in self.documents:
@@ -75,6 +82,21 @@ class Base:
         """Return the inventory document at `uri`, parsed anew."""
         raw = self.documents.get(uri)
         return None if raw is None else msgspec.json.decode(raw)
+
+    def read(self, raw: bytes) -> Reading:
+        """Return a wanted document, to be read only, with the inverse links it causes.
+
+        The tip and the published state read the same bytes one after the other; the newest
+        readings are kept so that each document is parsed once.
+        """
+        found = self._recently_read.get(raw)
+        if found is None:
+            document = msgspec.json.decode(raw, type=dict[str, Any])
+            found = (document, inverse_links(document, self.facts))
+            if len(self._recently_read) >= _READINGS_MAX:
+                self._recently_read.clear()
+            self._recently_read[raw] = found
+        return found
 
     def new_index(self) -> FabricIndex:
         """Return an index that knows the facts and the discovered endpoints, nothing wanted."""

@@ -4,12 +4,12 @@ Two of these live in a service: the writer's tip (committed and in flight) and t
 Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import Base, Link, inverse_links, parent_of
+from redfish_fm.control.base import Base, Link, parent_of
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
@@ -118,13 +118,12 @@ class WantedState:
             touched.add(parent_of(uri))
         return touched
 
-    def _read(self, raw: bytes | None) -> tuple[dict[str, Any] | None, frozenset[Link]]:
+    def _read(self, raw: bytes | None) -> tuple[Mapping[str, Any] | None, frozenset[Link]]:
         """Return a document with the inverse links that others have because of it."""
         if raw is None:
             return None, frozenset()
         self.parsed += 1
-        document = msgspec.json.decode(raw, type=dict[str, Any])
-        return document, inverse_links(document, self.base.facts)
+        return self.base.read(raw)
 
     def _join(self, uri: str, joins: bool) -> None:
         parent = parent_of(uri)
