@@ -30,6 +30,7 @@ from redfish_fm.drivers.virtual import topology
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import Inventory
 from redfish_fm.mapping.bindings import binding_edit
+from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
@@ -59,6 +60,12 @@ from redfish_fm.store.sqlite import SqliteStore
 log = logging.getLogger(__name__)
 
 _GC_THRESHOLDS = (10_000, 50, 50)
+"""gc.set_threshold() once everything is made; Python's own are 700, 10, 10.
+
+What a request makes is freed by reference count, and what a write keeps stays: with the usual
+thresholds the collector walks through it again and again to find nothing. Measured with 16
+writers: a POST of a zone costs 9 % less CPU.
+"""
 FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 UUID_KEY = "uuid"
@@ -70,12 +77,14 @@ class World:
     """What is served before any client wrote: inventory documents, facts, and driven fabrics.
 
     `first` are the edits of the very first start (an import's documents); empty afterwards.
+    `default_zones` are the fabrics whose Default zone the service keeps; imports keep their own.
     """
 
     documents: Mapping[str, Mapping[str, Any]]
     facts: Facts
     inventories: tuple[Inventory, ...]
     first: tuple[Edit, ...] = ()
+    default_zones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,8 @@ async def serve(config: Config) -> int:
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
+        fabrics = world.default_zones
+        await kernel.writer.submit(lambda tip: keep_default_zones(fabrics, tip), "service")
         service = Service(
             tables.catalog,
             tables.registries,
@@ -172,7 +183,8 @@ def _source(config: Config) -> Callable[[StoredState], World]:
         return lambda stored: _imported_world(path, tree, stored)
     inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
     rendered = render_inventories(list(inventories))
-    world = World(rendered.documents, rendered.facts, tuple(inventories))
+    fabrics = tuple(inventory.fabric for inventory in inventories)
+    world = World(rendered.documents, rendered.facts, tuple(inventories), default_zones=fabrics)
     return lambda _: world
 
 

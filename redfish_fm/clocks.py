@@ -4,6 +4,8 @@ Imports nothing of the package. Nothing else in it calls time.time or loop.time 
 """
 
 import asyncio
+import heapq
+import itertools
 import time
 from typing import Protocol
 
@@ -44,7 +46,8 @@ class ScaledClock:
     """The fabric clock: runs `scale` times as fast as the clock below it.
 
     At scale 0 it stands still between events and jumps to its next timer: a sleep costs no
-    service time, and `now_s` advances by exactly what was slept.
+    service time, timers go off in the order of their times, and `now_s` advances by exactly what
+    was slept.
     """
 
     def __init__(self, below: Clock, scale: float) -> None:
@@ -53,6 +56,8 @@ class ScaledClock:
         self._below = below
         self._scale = scale
         self._jumped_s = 0.0
+        self._timers: list[tuple[float, int]] = []
+        self._numbers = itertools.count()
 
     def now_s(self) -> float:
         """Return fabric seconds."""
@@ -65,8 +70,19 @@ class ScaledClock:
     async def sleep(self, delay_s: float) -> None:
         """Wait `delay_s` fabric seconds."""
         if self._scale == 0:
-            wake_s = self._jumped_s + max(0.0, delay_s)
-            await self._below.sleep(0)
-            self._jumped_s = max(self._jumped_s, wake_s)
+            await self._jump(self._jumped_s + max(0.0, delay_s))
         else:
             await self._below.sleep(delay_s / self._scale)
+
+    async def _jump(self, wake_s: float) -> None:
+        """Wait until no earlier timer is left, then move time on."""
+        timer = (wake_s, next(self._numbers))
+        heapq.heappush(self._timers, timer)
+        try:
+            await self._below.sleep(0)
+            while self._timers[0] != timer:
+                await self._below.sleep(0)
+            self._jumped_s = max(self._jumped_s, wake_s)
+        finally:
+            self._timers.remove(timer)
+            heapq.heapify(self._timers)

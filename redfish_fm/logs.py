@@ -4,6 +4,7 @@ import datetime
 import json
 import logging
 import sys
+import time
 from typing import Literal
 
 
@@ -24,6 +25,23 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
+class _TextFormatter(logging.Formatter):
+    """One line of text; its time is formatted once a second, for busy services write many."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._second = -1
+        self._text = ""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """Return the record's local time with milliseconds. Called under the handler's lock."""
+        second = int(record.created)
+        if second != self._second:
+            local = self.converter(second)
+            self._second, self._text = second, time.strftime(self.default_time_format, local)
+        return f"{self._text},{int(record.msecs):03d}"
+
+
 def configure(log_format: Literal["text", "json"]) -> None:
     """Send the package's log lines to stderr; those of libraries only from WARNING on."""
     # No line names its thread, process or task; looking them up would cost every write's line.
@@ -32,6 +50,6 @@ def configure(log_format: Literal["text", "json"]) -> None:
     if log_format == "json":
         handler.setFormatter(_JsonFormatter())
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("redfish_fm").setLevel(logging.INFO)

@@ -28,6 +28,16 @@ def test_text_lines_go_to_stderr_and_name_level_and_logger(capsys) -> None:
     assert err.endswith(" INFO redfish_fm.x: made it\n") and err.count("\n") == 1
 
 
+def test_a_text_line_begins_with_its_local_time_to_the_millisecond() -> None:
+    logs.configure("text")
+    (handler,) = logging.getLogger().handlers
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    record = logging.makeLogRecord({"name": "x", "levelname": "INFO", "msg": "said"})
+    for created_s in (1_760_000_000.0, 1_760_000_000.25, 1_760_000_001.999, 1_760_000_000.007):
+        record.created, record.msecs = created_s, float(int(created_s % 1 * 1000))
+        assert handler.format(record) == plain.format(record)
+
+
 def test_libraries_are_heard_from_warning_on_and_we_from_info_on(capsys) -> None:
     logs.configure("text")
     logging.getLogger("aiohttp").info("chatter")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from redfish_fm.cli.output import Failure, json_option, print_json, print_table
+from redfish_fm.drivers.virtual.format_schema import topology_schema
 from redfish_fm.drivers.virtual.topology import Topology, TopologyError, load, names
 from redfish_fm.fabric.model import Attachment, Inventory
 from redfish_fm.resources import mockups_dir
@@ -57,6 +58,15 @@ def validate(name_or_file: str) -> None:
         f"{name_or_file} is valid: {row['hosts']} hosts, {row['switches']} switches,"
         f" {row['devices']} devices"
     )
+
+
+@topology.command()
+def schema() -> None:
+    """Write the JSON Schema of topology files, with which editors complete and check them.
+
+    The same text is shipped as schemas/topology.schema.json.
+    """
+    print_json(topology_schema())
 
 
 def _load(name_or_file: str) -> Topology:

@@ -8,11 +8,11 @@ source. Resources in their normal state have no entry. DESIGN section 3, "Feed".
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from redfish_fm.clocks import Clock
+from redfish_fm.control.announced import compact_state
 from redfish_fm.control.published import Published
 from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
@@ -23,8 +23,6 @@ from redfish_fm.redfish.writes import OutcomeKind
 
 log = logging.getLogger(__name__)
 
-NORMAL = {"State": "Enabled", "Health": "OK", "LinkStatus": "LinkUp", "BindingStatus": "Unbound"}
-"""What is not worth an entry."""
 ACTOR = "observe"
 INTERVAL_S = 1.0
 """A flapping link is announced this often at most, in its state of that moment."""
@@ -71,24 +69,8 @@ class Announcer:
     def _edits(self, uris: Iterable[str], told: Mapping[str, bytes]) -> list[Edit]:
         edits = []
         for uri in uris:
-            compact = compact_state(self._published.observed(uri) or {})
+            compact = compact_state(uri, self._published.observed(uri) or {})
             now = msgspec.json.encode(compact) if compact else None
             if told.get(uri) != now:
                 edits.append(Edit(Space.ANNOUNCED, uri, told.get(uri), now))
         return edits
-
-
-def compact_state(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the event-worthy part of an observed patch, without what is normal."""
-    status = patch.get("Status") or {}
-    state = {
-        "State": status.get("State"),
-        "Health": status.get("Health"),
-        "LinkStatus": patch.get("LinkStatus"),
-        "BindingStatus": patch.get("BindingStatus"),
-    }
-    return {
-        name: value
-        for name, value in state.items()
-        if value is not None and value != NORMAL.get(name)
-    }

@@ -21,6 +21,9 @@ Link = tuple[str, str]
 Reading = tuple[Mapping[str, Any], frozenset[Link]]
 """A parsed document and the inverse links that others have because of it."""
 
+decode_document = msgspec.json.Decoder(dict[str, Any]).decode
+"""Parse a stored document. Made once: naming the type at each call costs more than parsing."""
+
 _READINGS_MAX = 256
 """More than a batch of commits holds; about 5 kB each."""
 
@@ -91,7 +94,7 @@ class Base:
         """
         found = self._recently_read.get(raw)
         if found is None:
-            document = msgspec.json.decode(raw, type=dict[str, Any])
+            document = decode_document(raw)
             found = (document, inverse_links(document, self.facts))
             if len(self._recently_read) >= _READINGS_MAX:
                 self._recently_read.clear()

@@ -2,7 +2,8 @@
 
 An operation is the durable record of hardware work that a commit asked for (DESIGN section 4).
 It ends in one commit: either everything it granted and released was observed, or its grants were
-taken back. Releases only roll forward, so a record stays open until they are observed.
+taken back. Releases only roll forward, so a record stays open until they are observed; the same
+holds for parts of pools that it allocated or frees.
 """
 
 import asyncio
@@ -146,7 +147,7 @@ class Operations:
 
         def prepare(tip: TipView) -> Draft:
             current = tip.state.operations.get(operation.id)
-            if current is None or not current.granted:
+            if current is None or not current.grants:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
             return self._stopping(tip, current, OperationState.EXCEPTION, reasons)
 
@@ -189,7 +190,7 @@ class Operations:
             if not operation.open:
                 gone = self._edit(operation, None)
                 return finish(Draft(OutcomeKind.DELETED, task, (gone,)), tip)
-            if not operation.granted:
+            if not operation.grants:
                 raise RedfishError(409, (messages.operation_not_allowed(),))
             draft = self._stopping(tip, operation, OperationState.CANCELLED)
             return finish(replace(draft, kind=OutcomeKind.DELETED, uri=task), tip)
@@ -211,11 +212,13 @@ class Operations:
             state=OperationState.STOPPING,
             ended_state=ended_state,
             granted=(),
+            allocated=(),
             released=(*operation.released, *operation.granted),
+            freed=(*operation.freed, *operation.allocated),
             resources=frozenset(),
             messages=(*operation.messages, *reasons),
         )
-        edits = take_back(tip, operation, frozenset(each.vppb for each in operation.granted))
+        edits = take_back(tip, operation)
         record = self._edit(operation, after)
         return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
 

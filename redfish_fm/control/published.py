@@ -9,11 +9,14 @@ from typing import Any
 
 import msgspec
 
+from redfish_fm.control.announced import announced_since
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
+from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.observed import unseen_patch
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
+from redfish_fm.mapping.statuses import Statuses
 from redfish_fm.redfish import etag, oem
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.view import Description, Origin, Representation
@@ -33,6 +36,8 @@ class Published:
     def __init__(self, state: WantedState) -> None:
         self.state = state
         self.rendered = 0
+        self.statuses = Statuses(lambda condition: announced_since(self.state, condition))
+        """What the reconcile loops have seen; one for all, because hosts depend on several."""
         self._observed: dict[str, Mapping[str, Any]] = {}
         self._cache: dict[str, Representation] = {}
 
@@ -147,7 +152,10 @@ class Published:
         wanted = self.state.wanted_tag(uri) or ""
         tag = etag.join(wanted, etag.content_tag(raw))
         body = b'{"@odata.etag":' + _encoder.encode(tag) + b"," + raw[1:]
-        return Representation(uri, type_name_of(document), self._origin(uri), wanted, body, tag)
+        name, origin = type_name_of(document), self._origin(uri)
+        if origin is Origin.WANTED and name == "Zone" and is_default(document):
+            origin = Origin.KEPT
+        return Representation(uri, name, origin, wanted, body, tag)
 
     def _origin(self, uri: str) -> Origin:
         if uri in self.state.spaces[Space.DOCUMENT]:
@@ -161,10 +169,16 @@ _NONE: frozenset[str] = frozenset()
 
 
 def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Lay observed properties over a document, object by object; lists are replaced whole."""
+    """Lay observed properties over a document, object by object; lists are replaced whole.
+
+    None takes a property away.
+    """
     for name, value in patch.items():
-        below = document.get(name)
-        if isinstance(value, Mapping) and isinstance(below, dict):
-            lay_over(below, value)
+        if value is None:
+            document.pop(name, None)
+        elif isinstance(value, Mapping):
+            below = document.get(name)
+            document[name] = below if isinstance(below, dict) else {}
+            lay_over(document[name], value)
         else:
             document[name] = value

@@ -10,25 +10,35 @@ import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.announce import Announcer
 from redfish_fm.control.backoff import Backoff
+from redfish_fm.control.intent import Intent
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
 from redfish_fm.control.steps import Steps
+from redfish_fm.control.verdicts import (
+    Look,
+    achieved,
+    described,
+    grant_steps,
+    missing,
+    release_steps,
+)
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver, DriverUnavailable
 from redfish_fm.fabric.audit import audit
-from redfish_fm.fabric.binding import Plan, plan
-from redfish_fm.fabric.model import Bind, Observation, Step, Unbind, VppbId
-from redfish_fm.fabric.values import Binding, Violation
-from redfish_fm.mapping.observed import FabricSight, observed_patches
-from redfish_fm.mapping.operations import Operation
+from redfish_fm.fabric.binding import Plan
+from redfish_fm.fabric.model import BindTarget, Observation, Place, Step, VppbId
+from redfish_fm.fabric.values import Violation
+from redfish_fm.mapping.observed import ObservedFabric
+from redfish_fm.mapping.operations import Operation, OperationState, still_wanted
+from redfish_fm.mapping.sights import FabricSight
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.changes import Change, Space
+from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.times import date_time
 
 log = logging.getLogger(__name__)
 
@@ -72,14 +82,16 @@ class FabricLoop:
         self._steps = Steps(fabric, driver, clock, policy.apply_timeout_s, self.wake)
         self._backoff = Backoff(clock)
         self._announcer = Announcer(writer, published, clock)
+        self._intent = Intent(fabric, published, operations)
         self._poll_s = FIRST_POLL_S
         self._since_s: dict[str, float] = {}
-        self._shown: set[str] = set()
+        self._observed = ObservedFabric(fabric, published.statuses)
         self._wake = asyncio.Event()
         self._said: str | None = None
         self.first_observed = asyncio.Event()
         self.violations: tuple[Violation, ...] = ()
         self.foreign: tuple[VppbId, ...] = ()
+        self.foreign_parts: tuple[BindTarget, ...] = ()
         self.cycles = 0
         writer.tip_view.occupants.append(self._occupied)
 
@@ -99,12 +111,21 @@ class FabricLoop:
 
     def published(self, changes: Sequence[Change]) -> None:
         """Wake if any of these changes concerns this fabric's hardware."""
-        if any(
-            edit.space is Space.BINDING and edit.key.startswith(f"{self.fabric}|")
-            for change in changes
-            for edit in change.edits
-        ):
+        for change in changes:
+            self._observed.touched(change.edits)
+        if any(self._concerns_hardware(edit) for change in changes for edit in change.edits):
             self.wake()
+
+    def _concerns_hardware(self, edit: Edit) -> bool:
+        if edit.space is Space.BINDING:
+            return edit.key.startswith(f"{self.fabric}|")
+        if edit.space is not Space.OPERATION:
+            return False
+        operation = self._published.state.operations.get(edit.key)
+        if operation is None or not operation.open or operation.fabric != self.fabric:
+            return False
+        # One that was only given another message has nothing new to do.
+        return edit.pre is None or operation.state is OperationState.STOPPING
 
     async def run(self) -> None:
         """Look after the fabric until cancelled."""
@@ -168,7 +189,7 @@ class FabricLoop:
     def _pause_s(self, todo: Plan, started: Sequence[Step]) -> float:
         """Return how long to wait unless something wakes the loop (a finished step does)."""
         left_alone = [step for step in todo.steps if step not in started]
-        if not (left_alone or todo.waiting or self._operations.open_of(self.fabric)):
+        if not (left_alone or todo.waiting or todo.unmet_parts or self._intent.open()):
             return self._policy.observe_interval_s
         longest_s = self._policy.observe_interval_s
         poll_s, self._poll_s = self._poll_s, min(longest_s, self._poll_s * 2)
@@ -187,23 +208,8 @@ class FabricLoop:
         self._say(None if seen.complete else f"no answer from {sorted(seen.unreachable)}")
         return seen
 
-    def _wanted(self) -> list[Binding]:
-        bindings = self._published.state.index.bindings.values()
-        return [binding for binding in bindings if binding.fabric == self.fabric]
-
-    def _releasing(self, wanted: Iterable[Binding]) -> list[Binding]:
-        kept = {(binding.vppb, binding.target) for binding in wanted}
-        return [
-            binding
-            for operation in self._operations.open_of(self.fabric)
-            for binding in operation.released
-            if (binding.vppb, binding.target) not in kept
-        ]
-
     def _plan(self, seen: Observation) -> Plan:
-        wanted = self._wanted()
-        releasing = self._releasing(wanted)
-        return plan(wanted, releasing, seen, self._steps.settling.unsettled, self._policy.enforce)
+        return self._intent.plan(seen, self._steps.settling.unsettled, self._policy.enforce)
 
     def _show(self, seen: Observation | None, todo: Plan) -> None:
         """Publish what was seen: ports, bindings, health, foreign bindings, violations."""
@@ -215,46 +221,33 @@ class FabricLoop:
             unmet=todo.unmet,
             foreign=todo.foreign,
             violations=self.violations,
-            opening=self._vppbs_under_change(),
+            opening=self._intent.opening(),
+            unmet_parts=todo.unmet_parts,
+            foreign_parts=todo.foreign_parts,
+            now=date_time(self._clock.wall_s()),
         )
         state = self._published.state
-        patches = observed_patches(state.base.facts, state.index, sight)
-        self._announcer.touched(self._published.observe(self._instead_of_shown(patches, seen)))
+        patches = self._observed.look(state.base.facts, state.index, sight)
+        self._announcer.touched(self._published.observe(patches))
 
     def _take_in(self, seen: Observation, todo: Plan) -> None:
         """Judge what is bound, and note which vPPBs must not be granted."""
         state = self._published.state
         hosts = state.base.facts.vcs_hosts(self.fabric)
-        releasing = self._releasing(self._wanted())
+        releasing = self._intent.releasing()
         found = audit(
             state.index, seen.bindings, lambda vppb: hosts.get((vppb.switch, vppb.vcs)), releasing
         )
         self._report(found)
         self.foreign = tuple(vppb for vppb, _ in todo.foreign)
+        for part in set(todo.foreign_parts) - set(self.foreign_parts):
+            log.warning("fabric %s: a part that nobody here asked for: %s", self.fabric, part)
+        self.foreign_parts = todo.foreign_parts
 
-    def _occupied(self) -> frozenset[VppbId]:
-        """Return which vPPBs must not be granted now: foreign, releasing or unsettled."""
-        releasing = self._releasing(())
-        return self._steps.settling.vppbs().union(self.foreign, (each.vppb for each in releasing))
-
-    def _instead_of_shown(
-        self, patches: Mapping[str, Mapping[str, Any]], seen: Observation | None
-    ) -> Mapping[str, Mapping[str, Any] | None]:
-        """Return the patches, and None for what was shown and is no longer said by anybody."""
-        if seen is None or not seen.complete:
-            # Of a switch that does not answer, what was last seen stays shown.
-            self._shown |= patches.keys()
-            return patches
-        gone = dict.fromkeys(self._shown - patches.keys())
-        self._shown = set(patches)
-        return {**gone, **patches}
-
-    def _vppbs_under_change(self) -> frozenset[VppbId]:
-        return frozenset(
-            binding.vppb
-            for operation in self._operations.open_of(self.fabric)
-            for binding in operation.granted
-        )
+    def _occupied(self) -> frozenset[Place]:
+        """Return what must not be granted now: foreign, releasing, being freed or unsettled."""
+        unsettled = self._steps.settling.open_places()
+        return unsettled.union(self._intent.given_up(), self.foreign, self.foreign_parts)
 
     def _report(self, found: Sequence[Violation]) -> None:
         known = set(self.violations)
@@ -267,59 +260,32 @@ class FabricLoop:
         """End what is achieved, take back what was refused or has had its time."""
         refused = dict(self._steps.refused)
         now_s, before = self._clock.now_s(), self._since_s
-        operations = self._operations.open_of(self.fabric)
+        operations = self._intent.open()
+        look = self._intent.look(seen, self._steps.settling.unsettled)
         self._since_s = {each.id: before.get(each.id, now_s) for each in operations}
         for operation in operations:
-            await self._judge(operation, seen, refused)
+            await self._judge(operation, look, refused)
         for step in refused:
             # What was refused meanwhile is judged next time.
             if self._steps.refused.get(step) is refused[step]:
                 del self._steps.refused[step]
 
-    async def _judge(
-        self, operation: Operation, seen: Observation, refused: Mapping[Step, str]
-    ) -> None:
-        binds = [Bind(binding.vppb, binding.target) for binding in operation.granted]
-        unbinds = [Unbind(binding.vppb, binding.target) for binding in operation.released]
-        told = self._told(binds, refused)
-        news = tuple(
-            each for each in self._told(unbinds, refused) if each not in operation.messages
-        )
-        if binds and not self._still_wanted(operation):
+    async def _judge(self, operation: Operation, look: Look, refused: Mapping[Step, str]) -> None:
+        told = self._told(grant_steps(operation), refused)
+        if operation.grants and not still_wanted(self._published.state.index, operation):
             await self._operations.abandon(operation)
         elif told:
             await self._operations.take_back(operation, told)
-        elif self._achieved(operation, seen):
+        elif achieved(operation, look):
             await self._operations.complete(operation)
-        elif binds and self._overdue(operation):
-            await self._operations.take_back(operation, self._unobserved(binds, seen))
-        elif news:
+        elif operation.grants and self._overdue(operation):
+            await self._operations.take_back(operation, self._unobserved(operation, look))
+        elif news := self._news(operation, refused):
             await self._operations.note(operation, news)
 
-    def _still_wanted(self, operation: Operation) -> bool:
-        """Return whether any grant is still held by what the operation changed."""
-        bindings = self._published.state.index.bindings
-        recorded = [bindings.get(binding.vppb) for binding in operation.granted]
-        return any(each is not None and operation.uri in each.holders for each in recorded)
-
-    def _achieved(self, operation: Operation, seen: Observation) -> bool:
-        kept = {(binding.vppb, binding.target) for binding in self._wanted()}
-        unsettled = self._steps.settling.unsettled
-        return all(
-            seen.bindings.get(binding.vppb) == binding.target and not unsettled(binding.vppb)
-            for binding in operation.granted
-        ) and all(
-            (binding.vppb, binding.target) in kept or self._released(binding, seen)
-            for binding in operation.released
-        )
-
-    def _released(self, binding: Binding, seen: Observation) -> bool:
-        return (
-            binding.vppb in seen.bindings
-            and seen.bindings[binding.vppb] != binding.target
-            and not self._steps.settling.unsettled(binding.vppb)
-            and not self._steps.settling.unsettled(binding.target)
-        )
+    def _news(self, operation: Operation, refused: Mapping[Step, str]) -> tuple[Message, ...]:
+        told = self._told(release_steps(operation), refused)
+        return tuple(each for each in told if each not in operation.messages)
 
     def _overdue(self, operation: Operation) -> bool:
         waited_s = self._clock.now_s() - self._since_s[operation.id]
@@ -328,17 +294,14 @@ class FabricLoop:
     def _told(self, steps: Iterable[Step], refused: Mapping[Step, str]) -> tuple[Message, ...]:
         return tuple(self._message(step, refused[step]) for step in steps if step in refused)
 
-    def _unobserved(self, binds: Iterable[Bind], seen: Observation) -> tuple[Message, ...]:
+    def _unobserved(self, operation: Operation, look: Look) -> tuple[Message, ...]:
         reason = f"not observed within {self._policy.operation_s:g} s"
-        missing = [bind for bind in binds if seen.bindings.get(bind.vppb) != bind.target]
-        named = (self._message(bind, reason) for bind in missing)
+        named = (self._message(step, reason) for step in missing(operation, look))
         return (messages.operation_timeout(), *named)
 
     def _message(self, step: Step, reason: str) -> Message:
         port = self._published.base.facts.target_uri(self.fabric, step.target) or step.target.port
-        vppb = step.vppb
-        what = f"{type(step).__name__} of vPPB {vppb.switch}/{vppb.vcs}/{vppb.vppb}"
-        return messages.hardware_refused(what, port, reason)
+        return messages.hardware_refused(described(step), port, reason)
 
     def _say(self, trouble: str | None) -> None:
         """Log a change of mood once, not each time."""

@@ -123,7 +123,7 @@ class Retries:
         if retry is not None and retry.key not in _of_account([retry.key], gone):
             dropped.discard(retry.key)
             edits = (*edits, self._record(retry, draft, tip))
-        if not edits:
+        if not edits or (edits is draft.edits and not dropped):
             return draft
         drops = (Edit(Space.ANSWER, key, kept[key], None) for key in sorted(dropped))
         return replace(draft, edits=(*edits, *drops))

@@ -6,36 +6,38 @@ this one, so at first everything is unsettled since the start. Pure: times are a
 DESIGN section 4, "Unknown outcome".
 """
 
-from redfish_fm.fabric.model import BindTarget, Step, VppbId
-
-Place = VppbId | BindTarget
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import BindTarget, Place, Step, places
 
 
 class Settling:
-    """When each vPPB and each target was last sent a command that nothing has proved yet."""
+    """When each place was last sent a command that nothing has proved yet."""
 
     def __init__(self, start_s: float) -> None:
         self._start_s = start_s
         self._sent_s: dict[Place, float] = {}
+        self._sent_targets = Targets()
         self._running: set[Place] = set()
         self._running_at_look: frozenset[Place] = frozenset()
         self._barrier_s = float("-inf")
 
     def sent(self, step: Step, now_s: float) -> None:
         """Note that a step is being handed to the driver."""
-        for place in (step.vppb, step.target):
+        for place in places(step):
             self._sent_s[place] = now_s
             self._running.add(place)
+        self._sent_targets.add(step.target)
 
     def returned(self, step: Step) -> None:
         """Note that the driver gave the step back: accepted, or of unknown outcome."""
-        self._running -= {step.vppb, step.target}
+        self._running.difference_update(places(step))
 
     def refused(self, step: Step) -> None:
         """Note that the switch answered no: that command will not run any more."""
         self.returned(step)
-        self._sent_s.pop(step.vppb, None)
-        self._sent_s.pop(step.target, None)
+        for place in places(step):
+            self._sent_s.pop(place, None)
+        self._note_targets()
 
     def look_begins(self) -> None:
         """Note that an observation starts: it proves nothing of what runs at this moment."""
@@ -50,11 +52,17 @@ class Settling:
             for place, sent_s in self._sent_s.items()
             if sent_s > self._barrier_s or place in open_places
         }
+        self._note_targets()
 
     def unsettled(self, place: Place) -> bool:
-        """Return whether a command to `place` may still run."""
-        return self._start_s > self._barrier_s or place in self._sent_s
+        """Return whether a command to `place`, a part of it or what it is part of may still run."""
+        if self._start_s > self._barrier_s or place in self._sent_s:
+            return True
+        return isinstance(place, BindTarget) and self._sent_targets.touch(place)
 
-    def vppbs(self) -> frozenset[VppbId]:
-        """Return the vPPBs that were sent a command which is not settled."""
-        return frozenset(place for place in self._sent_s if isinstance(place, VppbId))
+    def open_places(self) -> frozenset[Place]:
+        """Return the places that were sent a command which is not settled."""
+        return frozenset(self._sent_s)
+
+    def _note_targets(self) -> None:
+        self._sent_targets = Targets(each for each in self._sent_s if isinstance(each, BindTarget))

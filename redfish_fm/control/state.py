@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import Base, Link, parent_of
+from redfish_fm.control.base import Base, Link, decode_document, parent_of
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
-from redfish_fm.mapping.domain import apply_document
+from redfish_fm.mapping.domain import apply_document, apply_overlay
 from redfish_fm.mapping.operations import Operation, decode_operation
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
@@ -36,6 +36,9 @@ class WantedState:
         self.base = base
         self.seq = 0
         self.spaces: dict[Space, dict[str, bytes]] = {space: {} for space in Space}
+        # Every request asks these two several times; an Enum's hash is made in Python each time.
+        self._documents = self.spaces[Space.DOCUMENT]
+        self._overlays = self.spaces[Space.OVERLAY]
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self.operations: dict[str, Operation] = {}
@@ -95,6 +98,7 @@ class WantedState:
             case Space.DOCUMENT:
                 return self._derive_document(edit)
             case Space.OVERLAY:
+                self._derive_overlay(edit)
                 return {edit.key}
             case Space.BINDING:
                 return self._derive_binding(edit)
@@ -102,6 +106,11 @@ class WantedState:
                 return self._derive_operation(edit)
             case _:
                 return set()
+
+    def _derive_overlay(self, edit: Edit) -> None:
+        if self.base.facts.vppb_at(edit.key) is not None:
+            overlay = None if edit.post is None else msgspec.json.decode(edit.post)
+            apply_overlay(self.index, self.base.facts, edit.key, overlay)
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
@@ -178,13 +187,13 @@ class WantedState:
 
     def document(self, uri: str) -> dict[str, Any] | None:
         """Return the wanted document, or inventory with its overlay; None for collections too."""
-        raw = self.spaces[Space.DOCUMENT].get(uri)
+        raw = self._documents.get(uri)
         if raw is not None:
-            return msgspec.json.decode(raw, type=dict[str, Any])
+            return decode_document(raw)
         if uri in self.base.collections:
             return None
         document = self.base.parsed(uri)
-        overlay = self.spaces[Space.OVERLAY].get(uri)
+        overlay = self._overlays.get(uri)
         if document is None or overlay is None:
             return document
         return merge(document, msgspec.json.decode(overlay))
@@ -192,7 +201,7 @@ class WantedState:
     def exists(self, uri: str) -> bool:
         """Return whether anything is served at `uri` from wanted state, inventory or tasks."""
         return (
-            uri in self.spaces[Space.DOCUMENT]
+            uri in self._documents
             or uri in self.base.documents
             or self.task_operation(uri) is not None
         )
@@ -219,7 +228,7 @@ class WantedState:
         return tag
 
     def _new_tag(self, uri: str) -> str:
-        own = self.spaces[Space.DOCUMENT].get(uri) or self.spaces[Space.OVERLAY].get(uri) or b""
+        own = self._documents.get(uri) or self._overlays.get(uri) or b""
         inverse = {pointer: sorted(sources) for pointer, sources in self.links.get(uri, {}).items()}
         operation = self.task_operation(uri)
         return etag.content_tag(

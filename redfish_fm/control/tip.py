@@ -11,9 +11,9 @@ from typing import Any
 from redfish_fm.clocks import Clock
 from redfish_fm.control.ids import resource_id
 from redfish_fm.control.published import Published
-from redfish_fm.control.state import WantedState
+from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import VppbId
+from redfish_fm.fabric.model import Place
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Space
 
@@ -21,14 +21,14 @@ from redfish_fm.redfish.changes import Space
 class TipView:
     """Satisfies mapping.drafts.Tip over the writer's tip.
 
-    `occupants` are asked at each write which vPPBs of their fabric must not be granted now.
+    `occupants` are asked which vPPBs and parts of their fabric must not be granted now.
     """
 
     def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
         self.state = state
         self._published = published
         self._clock = clock
-        self.occupants: list[Callable[[], Iterable[VppbId]]] = []
+        self.occupants: list[Callable[[], Iterable[Place]]] = []
 
     @property
     def next_id(self) -> str:
@@ -50,9 +50,9 @@ class TipView:
         return self.state.base.facts
 
     @property
-    def occupied(self) -> Container[VppbId]:
-        """The vPPBs last seen bound by others, releasing, or whose state is not known."""
-        return frozenset().union(*(occupied() for occupied in self.occupants))
+    def occupied(self) -> Container[Place]:
+        """What was last seen taken by others, is being released, or is in a state not known."""
+        return _Occupied(self.occupants)
 
     def timestamp(self) -> str:
         """Return the wall time as Redfish DateTime text, in UTC with seconds."""
@@ -86,6 +86,10 @@ class TipView:
         """Return the URIs of a collection's members."""
         return self.state.members_of(collection)
 
+    def linked_by(self, uri: str, pointer: str) -> Sequence[str]:
+        """Return the wanted resources that `uri` shows at the pointer of derived links."""
+        return sorted(self.state.links.get(uri, {}).get(pointer, ()), key=member_order)
+
     def is_wanted(self, uri: str) -> bool:
         """Return whether `uri` lives in DOCUMENT space."""
         return uri in self.state.spaces[Space.DOCUMENT]
@@ -102,6 +106,19 @@ class TipView:
         """Return the last observed Status (State, Health) of the endpoint at `uri`."""
         status = (self._published.observed(uri) or {}).get("Status") or {}
         return status.get("State"), status.get("Health")
+
+
+class _Occupied:
+    """What nothing may be granted on now; asked for when the first grant looks."""
+
+    def __init__(self, occupants: Iterable[Callable[[], Iterable[Place]]]) -> None:
+        self._occupants = occupants
+        self._known: frozenset[Place] | None = None
+
+    def __contains__(self, place: object) -> bool:
+        if self._known is None:
+            self._known = frozenset().union(*(occupied() for occupied in self._occupants))
+        return place in self._known
 
 
 def date_time(wall_s: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, VppbId
+from redfish_fm.fabric.targets import enclosing
 from redfish_fm.fabric.values import Binding, Rule, Violation
 
 
@@ -22,7 +23,9 @@ def audit(
 
     `subject` is the unit, `holder` a zone or connection that rightly has it (None: nobody),
     `others` the offending host and after it the rightful ones. What is `releasing` is still bound
-    by right, but never together with another host. Hosts that are not known are not judged.
+    by right, but never together with another host. What is shareable may be seen for several
+    hosts, each by a grant of its own. A part that nobody here asked for (a region or namespace of
+    another manager) is judged as the unit it lies in. Hosts that are not known are not judged.
     """
     excused = {(binding.vppb, binding.target) for binding in releasing}
     seen = _observed_hosts(index, bindings, vcs_host)
@@ -35,12 +38,18 @@ def audit(
             found.update(dict.fromkeys(Violation(Rule.LD_FM_OWNED, unit) for unit in units))
         host = vcs_host(vppb)
         if host is not None:
-            for unit in sorted(index.units_of_target(target)):
+            for unit in sorted(_judged_units(index, target)):
                 granted = index.hosts_granted(unit)
                 allowed = host in granted or (vppb, target) in excused
                 if not allowed or _shared(index, unit, host, seen):
                     found[_violation(unit, host, granted)] = None
     return list(found)
+
+
+def _judged_units(index: FabricIndex, target: BindTarget) -> frozenset[str]:
+    """Return the units bound through the target, or those around it if it is no unit itself."""
+    around = (target,) if target.ld == LD_FM_OWNED else enclosing(target)
+    return next(filter(None, map(index.units_of_target, around)), frozenset())
 
 
 def _observed_hosts(

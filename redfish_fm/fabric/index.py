@@ -4,15 +4,29 @@ Pure and mutable: control owns one for what is committed and one for the tip. A 
 the size of the thing it changes (and of the zones and connections whose meaning changes with it),
 never the size of the fabric; `work` counts touched entries, so a test can prove it. Order of puts
 does not matter: an index fed in any order equals one rebuilt from disk.
+
+What it is made of, innermost first: unit_index (units, sums over them), part_index (domains,
+pools, chunks, regions, volumes), binding_index (virtual switches, bindings), and here what
+clients make: endpoints, groups, zones, connections and vPPBs bound by hand.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redfish_fm.fabric import reach
-from redfish_fm.fabric.model import BindTarget, FabricKind, VppbId
+from redfish_fm.fabric.binding_index import BindingIndex, VcsFact
+from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.relation import Relation
-from redfish_fm.fabric.values import Binding, Chunk, Connection, Endpoint, Unit, Zone, ZoneType
+from redfish_fm.fabric.values import (
+    Connection,
+    Endpoint,
+    EndpointGroup,
+    VppbGrant,
+    Zone,
+    ZoneType,
+)
+
+__all__ = ["FabricFacts", "FabricIndex", "VcsFact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +43,8 @@ class FabricFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class VcsFact:
-    """A virtual switch that can bind: who owns it and how far the host is away, in switch hops."""
-
-    fabric: str
-    switch: str
-    vcs: str
-    host: str | None
-    vppb_count: int
-    hops: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class _Effects:
-    """What one zone or connection contributes to the sums; kept so that it can be taken back.
+    """What one holder contributes to the sums; kept so that it can be taken back.
 
     `reach` has (unit, host), `parts` (unit, endpoint) of a zone of endpoints, `granted` the units
     of a connection.
@@ -56,42 +58,31 @@ class _Effects:
 _NOTHING = _Effects()
 
 
-class FabricIndex:
-    """Typed lookups over endpoints, zones, connections, chunks, units and wanted bindings.
+class FabricIndex(BindingIndex):
+    """Typed lookups over endpoints, zones, connections, parts, units and wanted bindings.
 
     The public mappings are read-only by convention. A fabric that was not described counts as a
-    zoned `bind` fabric, which has the strictest rules. Switch ids are unique over all fabrics
-    (a vPPB is named by its switch alone): `put_vcs` raises ValueError where they are not.
+    zoned `bind` fabric, which has the strictest rules.
     """
 
     def __init__(self) -> None:
-        self.work = 0
+        super().__init__()
         self.fabrics: dict[str, FabricFacts] = {}
-        self.units: dict[str, Unit] = {}
         self.endpoints: dict[str, Endpoint] = {}
+        self.groups: dict[str, EndpointGroup] = {}
         self.zones: dict[str, Zone] = {}
         self.connections: dict[str, Connection] = {}
-        self.chunks: dict[str, Chunk] = {}
-        self.bindings: dict[VppbId, Binding] = {}
-        self.vcss: dict[tuple[str, str], VcsFact] = {}
-        self._switch_fabric: dict[str, str] = {}
-        self._containment = reach.Containment()
-        self._reach = reach.Takings(self._containment)
-        self._zone_parts = reach.Takings(self._containment)
+        self.vppb_grants: dict[str, VppbGrant] = {}
         self._effects: dict[str, _Effects] = {}
-        self._unit_of_target: Relation[BindTarget, str] = Relation()
         self._endpoints_of_unit: Relation[str, str] = Relation()
         self._endpoints_of_port: Relation[str, str] = Relation()
+        self._groups_of: Relation[str, str] = Relation()
         self._zones_of: Relation[str, str] = Relation()
         self._zones_in: Relation[str, str] = Relation()
         self._zones_above: Relation[str, str] = Relation()
-        self._connections_of: Relation[str, str] = Relation()
+        self._connections_naming: Relation[str, str] = Relation()
         self._connections_in: Relation[str, str] = Relation()
-        self._connections_of_chunk: Relation[str, str] = Relation()
         self._connections_of_unit: Relation[str, str] = Relation()
-        self._vcs_of_host: Relation[tuple[str, str, str], tuple[str, str]] = Relation()
-        self._bindings_of_unit: Relation[str, VppbId] = Relation()
-        self._bindings_of_holder: Relation[str, VppbId] = Relation()
 
     # -- changes: inventory ----------------------------------------------------------------
 
@@ -101,65 +92,7 @@ class FabricIndex:
         self.fabrics[fabric.id] = fabric
         self.work += 1
         if before is None or before.kind is not fabric.kind:
-            for zone in self._zones_in.get(fabric.id):
-                self._refresh(zone)
-            for connection in self._connections_in.get(fabric.id):
-                self._refresh(connection)
-
-    def put_unit(self, unit: Unit) -> None:
-        """Describe a unit. Raises ValueError where units would contain each other in a circle."""
-        before = self.units.get(unit.id)
-        if before == unit:
-            return
-        self.remove_unit(unit.id)
-        self._containment.put(unit)
-        self.units[unit.id] = unit
-        self._shift(unit.id, 1)
-        if unit.target is not None:
-            self._unit_of_target.add((unit.target,), unit.id)
-        self.work += 1
-
-    def remove_unit(self, unit_id: str) -> None:
-        """Forget a unit; what reaches it is kept, and counts again when it comes back."""
-        unit = self.units.pop(unit_id, None)
-        if unit is None:
-            return
-        self._shift(unit_id, -1)
-        self._containment.remove(unit)
-        if unit.target is not None:
-            self._unit_of_target.remove((unit.target,), unit_id)
-        self.work += 1
-
-    def put_vcs(self, vcs: VcsFact) -> None:
-        """Describe a virtual switch. Raises ValueError if another fabric has that switch id."""
-        owner = self._switch_fabric.setdefault(vcs.switch, vcs.fabric)
-        if owner != vcs.fabric:
-            raise ValueError(f"switch id {vcs.switch} is used by fabrics {owner} and {vcs.fabric}")
-        self.remove_vcs(vcs.switch, vcs.vcs)
-        self.vcss[vcs.switch, vcs.vcs] = vcs
-        if vcs.host is not None:
-            self._vcs_of_host.add(((vcs.fabric, vcs.host, vcs.switch),), (vcs.switch, vcs.vcs))
-        self.work += 1
-
-    def remove_vcs(self, switch: str, vcs: str) -> None:
-        """Forget a virtual switch; unknown ones are ignored."""
-        before = self.vcss.pop((switch, vcs), None)
-        if before is not None and before.host is not None:
-            self._vcs_of_host.remove(((before.fabric, before.host, switch),), (switch, vcs))
-
-    def put_chunk(self, chunk: Chunk) -> None:
-        """Describe a chunk; connections that name it follow when it lies in another unit."""
-        before = self.chunks.get(chunk.id)
-        self.chunks[chunk.id] = chunk
-        self.work += 1
-        if before is None or before.unit != chunk.unit:
-            self._refresh_all(self._connections_of_chunk.get(chunk.id))
-
-    def remove_chunk(self, chunk_id: str) -> None:
-        """Forget a chunk; unknown ones are ignored."""
-        if self.chunks.pop(chunk_id, None) is not None:
-            self.work += 1
-            self._refresh_all(self._connections_of_chunk.get(chunk_id))
+            self._refresh_all(self._zones_in.get(fabric.id) | self._connections_in.get(fabric.id))
 
     # -- changes: what clients make ----------------------------------------------------------
 
@@ -176,6 +109,19 @@ class FabricIndex:
         """Forget an endpoint; zones that name it keep the name. Unknown ones are ignored."""
         before = self._drop_endpoint(endpoint_id)
         self._follow(endpoint_id, before, None)
+
+    def put_group(self, group: EndpointGroup) -> None:
+        """Add or replace an endpoint group; connections that name it follow."""
+        self._drop_group(group.id)
+        self.groups[group.id] = group
+        self._groups_of.add(group.endpoints, group.id)
+        self.work += 1 + len(group.endpoints)
+        self._refresh_all(self.connections_of_group(group.id))
+
+    def remove_group(self, group_id: str) -> None:
+        """Forget an endpoint group; connections that name it keep the name."""
+        self._drop_group(group_id)
+        self._refresh_all(self.connections_of_group(group_id))
 
     def put_zone(self, zone: Zone) -> None:
         """Add or replace a zone."""
@@ -196,10 +142,10 @@ class FabricIndex:
         """Add or replace a connection."""
         self._drop_connection(connection.id)
         self.connections[connection.id] = connection
-        self._connections_of.add(_ends(connection), connection.id)
-        self._connections_of_chunk.add(_chunk_ids(connection), connection.id)
+        named = _named(connection)
+        self._connections_naming.add(named, connection.id)
         self._connections_in.add((connection.fabric,), connection.id)
-        self.work += 1 + len(_ends(connection)) + len(connection.chunks)
+        self.work += 1 + len(named)
         self._refresh(connection.id)
 
     def remove_connection(self, connection_id: str) -> None:
@@ -207,21 +153,17 @@ class FabricIndex:
         self._drop_connection(connection_id)
         self._refresh(connection_id)
 
-    def put_binding(self, binding: Binding) -> None:
-        """Record a wanted binding under its vPPB, in place of what was wanted there."""
-        self.remove_binding(binding.vppb)
-        self.bindings[binding.vppb] = binding
-        self._bindings_of_unit.add((binding.unit,), binding.vppb)
-        self._bindings_of_holder.add(binding.holders, binding.vppb)
-        self.work += 1 + len(binding.holders)
+    def put_vppb_grant(self, grant: VppbGrant) -> None:
+        """Record that a client bound a unit to one vPPB itself; it reaches like a zone's."""
+        self.vppb_grants[grant.id] = grant
+        self.work += 1
+        self._refresh(grant.id)
 
-    def remove_binding(self, vppb: VppbId) -> None:
-        """Forget what is wanted on `vppb`; unknown ones are ignored."""
-        binding = self.bindings.pop(vppb, None)
-        if binding is not None:
-            self._bindings_of_unit.remove((binding.unit,), vppb)
-            self._bindings_of_holder.remove(binding.holders, vppb)
-            self.work += 1 + len(binding.holders)
+    def remove_vppb_grant(self, grant_id: str) -> None:
+        """Forget what a client bound to a vPPB itself; unknown ones are ignored."""
+        if self.vppb_grants.pop(grant_id, None) is not None:
+            self.work += 1
+            self._refresh(grant_id)
 
     # -- lookups -----------------------------------------------------------------------------
 
@@ -233,17 +175,47 @@ class FabricIndex:
         """Return the zones that name the endpoint, of any type."""
         return self._zones_of.get(endpoint_id)
 
+    def common_zones(self, one: str, other: str) -> Iterator[str]:
+        """Yield the zones in which two endpoints reach each other; costs the one in fewer zones."""
+        few, many = sorted((one, other), key=self._zones_of.count)
+        for zone in self._zones_of.each(few):
+            self.work += 1
+            if self._zones_of.has(many, zone) and reach.routes(self.zones[zone]):
+                yield zone
+
+    def reaching_zones(self, endpoint_id: str) -> Iterator[str]:
+        """Yield the zones in which the endpoint reaches others; take as many as are needed."""
+        for zone in self._zones_of.each(endpoint_id):
+            self.work += 1
+            if reach.routes(self.zones[zone]):
+                yield zone
+
     def zones_above(self, zone_id: str) -> frozenset[str]:
         """Return the zones of zones that contain the zone."""
         return self._zones_above.get(zone_id)
 
-    def connections_of(self, endpoint_id: str) -> frozenset[str]:
-        """Return the connections that name the endpoint on either side."""
-        return self._connections_of.get(endpoint_id)
+    def groups_of(self, endpoint_id: str) -> frozenset[str]:
+        """Return the endpoint groups that name the endpoint."""
+        return self._groups_of.get(endpoint_id)
 
-    def zones_taking(self, unit_id: str) -> Mapping[str, frozenset[str]]:
-        """Return zone of endpoints -> endpoints that take the unit, its whole or its parts."""
-        return self._counted(self._zone_parts.taken(unit_id))
+    def connections_of(self, endpoint_id: str) -> frozenset[str]:
+        """Return the connections that have the endpoint on either side, groups included."""
+        names = (endpoint_id, *self.groups_of(endpoint_id))
+        found = frozenset[str]().union(*map(self._connections_naming.get, names))
+        self.work += len(found)
+        return found
+
+    def connections_of_group(self, group_id: str) -> frozenset[str]:
+        """Return the connections that name the endpoint group on either side."""
+        return self._connections_naming.get(group_id)
+
+    def connections_of_part(self, part_id: str) -> frozenset[str]:
+        """Return the connections that grant exactly this chunk, region or volume."""
+        return self._connections_naming.get(part_id)
+
+    def connections_of_unit(self, unit_id: str) -> frozenset[str]:
+        """Return the connections that grant the unit or a chunk in it."""
+        return self._connections_of_unit.get(unit_id)
 
     def endpoints_of_unit(self, unit_id: str) -> frozenset[str]:
         """Return the endpoints that name exactly this unit."""
@@ -253,79 +225,9 @@ class FabricIndex:
         """Return the endpoints that use the port."""
         return self._endpoints_of_port.get(port)
 
-    def hosts_of(self, unit_id: str) -> Mapping[str, frozenset[str]]:
-        """Return host -> zones and connections by which it reaches the unit, its whole or parts.
-
-        Two LDs of one MLD do not count for each other; both count for the MLD.
-        """
-        return self._counted(self._reach.taken(unit_id))
-
-    def hosts_granted(self, unit_id: str) -> Mapping[str, frozenset[str]]:
-        """Return host -> holders that give it the whole unit, parts not counted."""
-        return self._counted(self._reach.granted(unit_id))
-
-    def rivals(self, unit_id: str, holder: str) -> dict[str, frozenset[str]]:
-        """Return host -> holders other than `holder` that make the unit taken for other hosts.
-
-        For a shareable unit only the exclusive units around it count.
-        """
-        if self.exclusive(unit_id):
-            return self._without(self.hosts_of(unit_id), holder)
-        rivals: dict[str, frozenset[str]] = {}
-        for above in filter(self.exclusive, self.units_above(unit_id)):
-            for host, holders in self._without(self._reach.direct(above), holder).items():
-                rivals[host] = rivals.get(host, frozenset()) | holders
-        return rivals
-
-    def exclusive(self, unit_id: str) -> bool:
-        """Return whether one host at a time may reach the unit; unknown units are exclusive."""
-        return self._containment.exclusive(unit_id)
-
-    def units_above(self, unit_id: str) -> tuple[str, ...]:
-        """Return what contains the unit, innermost first."""
-        return self._containment.above(unit_id)
-
-    def units_of_target(self, target: BindTarget) -> frozenset[str]:
-        """Return the units that are bound through `target`: one, unless the inventory is wrong."""
-        return self._unit_of_target.get(target)
-
-    def empty_takings(self) -> reach.Takings:
-        """Return sums of nothing over this index's containment, for a caller's own counting."""
-        return reach.Takings(self._containment)
-
-    def connections_of_unit(self, unit_id: str) -> frozenset[str]:
-        """Return the connections that grant the unit or a chunk in it."""
-        return self._connections_of_unit.get(unit_id)
-
     def zone_count(self, fabric: str) -> int:
         """Return how many zones the fabric holds, of any type."""
         return self._zones_in.count(fabric)
-
-    def bindings_of_unit(self, unit_id: str) -> tuple[Binding, ...]:
-        """Return the wanted bindings of the unit, by vPPB."""
-        return self._bindings(self._bindings_of_unit.get(unit_id))
-
-    def bindings_of_holder(self, holder: str) -> tuple[Binding, ...]:
-        """Return the wanted bindings that the zone or connection keeps alive, by vPPB."""
-        return self._bindings(self._bindings_of_holder.get(holder))
-
-    def vcs_of_host(self, fabric: str, host: str, switch: str) -> tuple[VcsFact, ...]:
-        """Return the host's virtual switches on one switch: fewest hops first, then lowest id."""
-        keys = self._vcs_of_host.get((fabric, host, switch))
-        found = [self.vcss[key] for key in keys]
-        return tuple(sorted(found, key=lambda vcs: (vcs.hops, vcs.vcs)))
-
-    def free_vppb(
-        self, fabric: str, host: str, switch: str, occupied: Container[VppbId]
-    ) -> VppbId | None:
-        """Return the vPPB that the host's next binding takes, or None if all are in use."""
-        for vcs in self.vcs_of_host(fabric, host, switch):
-            for number in range(vcs.vppb_count):
-                vppb = VppbId(switch, vcs.vcs, number)
-                self.work += 1
-                if vppb not in self.bindings and vppb not in occupied:
-                    return vppb
-        return None
 
     def snapshot(self) -> dict[str, object]:
         """Return a plain structure, equal for two indexes that know the same."""
@@ -337,11 +239,15 @@ class FabricIndex:
         tables = {
             name: dict(value)
             for name, value in vars(self).items()
-            if isinstance(value, dict) and name != "_switch_fabric"
+            if isinstance(value, dict) and name not in ("_switch_fabric", "_claims")
         }
-        return {**relations, **tables}
+        claims = {target: dict(rows) for target, rows in self._claims.items()}
+        return {**relations, **tables, "_claims": claims}
 
     # -- keeping the sums --------------------------------------------------------------------
+
+    def _part_moved(self, part_id: str) -> None:
+        self._refresh_all(self.connections_of_part(part_id))
 
     def _drop_endpoint(self, endpoint_id: str) -> Endpoint | None:
         before = self.endpoints.pop(endpoint_id, None)
@@ -350,6 +256,12 @@ class FabricIndex:
             self._endpoints_of_port.remove(before.ports, endpoint_id)
             self.work += 1 + len(before.units) + len(before.ports)
         return before
+
+    def _drop_group(self, group_id: str) -> None:
+        before = self.groups.pop(group_id, None)
+        if before is not None:
+            self._groups_of.remove(before.endpoints, group_id)
+            self.work += 1 + len(before.endpoints)
 
     def _drop_zone(self, zone_id: str) -> None:
         before = self.zones.pop(zone_id, None)
@@ -362,10 +274,10 @@ class FabricIndex:
     def _drop_connection(self, connection_id: str) -> None:
         before = self.connections.pop(connection_id, None)
         if before is not None:
-            self._connections_of.remove(_ends(before), connection_id)
-            self._connections_of_chunk.remove(_chunk_ids(before), connection_id)
+            named = _named(before)
+            self._connections_naming.remove(named, connection_id)
             self._connections_in.remove((before.fabric,), connection_id)
-            self.work += 1 + len(_ends(before)) + len(before.chunks)
+            self.work += 1 + len(named)
 
     def _follow(self, endpoint_id: str, before: Endpoint | None, after: Endpoint | None) -> None:
         if _meaning(before) != _meaning(after):
@@ -397,7 +309,12 @@ class FabricIndex:
         if zone is not None:
             return self._zone_effects(zone)
         connection = self.connections.get(holder)
-        return _NOTHING if connection is None else self._connection_effects(connection)
+        if connection is not None:
+            return self._connection_effects(connection)
+        grant = self.vppb_grants.get(holder)
+        if grant is None:
+            return _NOTHING
+        return _Effects(frozenset({(grant.unit, grant.host)}), frozenset({(grant.unit, grant.id)}))
 
     def _zone_effects(self, zone: Zone) -> _Effects:
         parts = frozenset(reach.zone_parts(zone, self.endpoints))
@@ -409,39 +326,28 @@ class FabricIndex:
         )
 
     def _connection_effects(self, connection: Connection) -> _Effects:
-        parts = reach.connection_parts(connection, self.endpoints, self.chunks)
-        units = frozenset(unit for unit, _ in parts)
-        hosts = reach.connection_hosts(connection, self.endpoints)
+        units = frozenset(unit for unit, _ in reach.connection_parts(connection, self))
+        hosts = reach.connection_hosts(connection, self)
         grants = self.facts(connection.fabric).kind is not FabricKind.REACH
         return _Effects(
             frozenset((unit, host) for unit in units for host in hosts if grants), granted=units
         )
-
-    def _shift(self, unit_id: str, weight: int) -> None:
-        self.work += self._reach.move(unit_id, weight)
-        self.work += self._zone_parts.move(unit_id, weight)
-
-    def _counted(self, found: dict[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-        self.work += 1 + sum(map(len, found.values()))
-        return found
-
-    def _bindings(self, vppbs: frozenset[VppbId]) -> tuple[Binding, ...]:
-        self.work += len(vppbs)
-        return tuple(self.bindings[vppb] for vppb in sorted(vppbs))
-
-    @staticmethod
-    def _without(found: Mapping[str, frozenset[str]], holder: str) -> dict[str, frozenset[str]]:
-        others = {host: holders - {holder} for host, holders in found.items()}
-        return {host: holders for host, holders in others.items() if holders}
 
 
 def _meaning(endpoint: Endpoint | None) -> tuple[str | None, frozenset[str]]:
     return (None, frozenset()) if endpoint is None else (endpoint.host, endpoint.units)
 
 
-def _ends(connection: Connection) -> frozenset[str]:
-    return frozenset(connection.initiators) | frozenset(connection.targets)
-
-
-def _chunk_ids(connection: Connection) -> tuple[str, ...]:
-    return tuple(grant.chunk for grant in connection.chunks)
+def _named(connection: Connection) -> frozenset[str]:
+    """Return every endpoint, group, chunk, region and volume that the connection names."""
+    return frozenset(
+        (
+            *connection.initiators,
+            *connection.targets,
+            *connection.initiator_groups,
+            *connection.target_groups,
+            *(grant.chunk for grant in connection.chunks),
+            *(grant.region for grant in connection.regions),
+            *(grant.volume for grant in connection.volumes),
+        )
+    )

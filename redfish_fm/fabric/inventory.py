@@ -3,20 +3,18 @@
 Pure. The invariants are those that model.Inventory promises to mapping.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
+from redfish_fm.fabric.device_defects import device_defects
 from redfish_fm.fabric.model import (
-    LD_FM_OWNED,
-    Attachment,
-    Device,
+    Host,
     Inventory,
     Port,
     PortRole,
     Switch,
     VirtualSwitch,
 )
-from redfish_fm.fabric.planner import LD_COUNT_MAX
 
 
 def defects(inventory: Inventory) -> list[str]:
@@ -25,9 +23,31 @@ def defects(inventory: Inventory) -> list[str]:
         *_duplicates("switch", (switch.id for switch in inventory.switches)),
         *_duplicates("host", (host.id for host in inventory.hosts)),
         *_duplicates("device", (device.id for device in inventory.devices)),
+        *_duplicates("NQN", (host.nqn for host in inventory.hosts if host.nqn)),
         *(line for switch in inventory.switches for line in _switch(inventory, switch)),
-        *(line for device in inventory.devices for line in _device(device)),
+        *(line for device in inventory.devices for line in device_defects(device)),
+        *_plugs(inventory),
     ]
+
+
+def collisions(inventories: Sequence[Inventory]) -> list[str]:
+    """Return one line per id that several fabrics of one service can not both have.
+
+    A vPPB is named by its switch alone, so switch ids are unique over all fabrics; a host that
+    is in several fabrics is the same host in each.
+    """
+    owners: dict[str, str] = {}
+    hosts: dict[str, Host] = {}
+    lines = _duplicates("fabric", (inventory.fabric for inventory in inventories))
+    for inventory in inventories:
+        for id_ in dict.fromkeys(switch.id for switch in inventory.switches):
+            owner = owners.setdefault(id_, inventory.fabric)
+            if owner != inventory.fabric:
+                lines.append(f"switch {id_} is in fabric {owner} and in {inventory.fabric}")
+        for host in inventory.hosts:
+            if hosts.setdefault(host.id, host) != host:
+                lines.append(f"host {host.id} of fabric {inventory.fabric} is another elsewhere")
+    return lines
 
 
 def _duplicates(what: str, ids: Iterable[str]) -> list[str]:
@@ -63,6 +83,8 @@ def _port(
         yield f"{where} names device {port.device}, which does not exist"
     if port.host_port is not None and (port.host is None or port.host_port < 1):
         yield f"{where} has host port {port.host_port}, which no host can have"
+    if port.head is not None and port.device is None:
+        yield f"{where} has head {port.head} of no device"
 
 
 def _virtual_switch(
@@ -81,15 +103,19 @@ def _virtual_switch(
         yield f"{where} has {vcs.vppb_count} vPPBs"
 
 
-def _device(device: Device) -> Iterator[str]:
-    where = f"device {device.id}"
-    if device.attachment is Attachment.MLD and not device.lds:
-        yield f"{where} is an MLD without logical devices"
-    if device.attachment is not Attachment.MLD and device.lds:
-        yield f"{where} is no MLD but has {len(device.lds)} logical devices"
-    yield from _duplicates(f"{where}: logical device", (str(ld.id) for ld in device.lds))
-    for ld in device.lds:
-        if ld.id == LD_FM_OWNED:
-            yield f"{where}: logical device {LD_FM_OWNED:#x} is the fabric manager's own"
-        elif not 0 <= ld.id < LD_COUNT_MAX:
-            yield f"{where}: logical device {ld.id} is not one of 0-{LD_COUNT_MAX - 1}"
+def _plugs(inventory: Inventory) -> Iterator[str]:
+    """Check which heads of each device are plugged in where."""
+    heads: defaultdict[str, list[int | None]] = defaultdict(list)
+    for switch in inventory.switches:
+        for port in switch.ports:
+            if port.device is not None:
+                heads[port.device].append(port.head)
+    for device in inventory.devices:
+        found = heads[device.id]
+        if len(found) > 1 and sorted(h or 0 for h in found) != [*range(1, len(found) + 1)]:
+            named = ", ".join(str(head) for head in found)
+            yield f"device {device.id} is on {len(found)} ports with heads {named}"
+        if len(found) == 1 and found[0] not in (None, 1):
+            yield f"device {device.id} is on one port with head {found[0]}"
+        if len(found) < 2 and device.shared_heads:
+            yield f"device {device.id} has shared heads but is on {len(found)} ports"

@@ -4,18 +4,28 @@ Pure; one function per rule, listed in fabric.zoning.RULES. DESIGN section 5, ru
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 
 from redfish_fm.fabric import reach
-from redfish_fm.fabric.cases import Case, Finding, Member, chunk_pointer, finding
+from redfish_fm.fabric.cases import Case, Finding, Member, finding
 from redfish_fm.fabric.model import FabricKind
-from redfish_fm.fabric.values import Connection, Endpoint, Rule, Violation, Zone
+from redfish_fm.fabric.part_rules import shared_by_hosts
+from redfish_fm.fabric.values import (
+    Connection,
+    Endpoint,
+    EndpointGroup,
+    Rule,
+    Violation,
+    VppbGrant,
+    Zone,
+)
 
 UNAVAILABLE_STATES = frozenset({"Absent", "Disabled", "UnavailableOffline"})
 
 
 def host_sharing(case: Case) -> Iterator[Finding]:
     """Rule 1: at most one host reaches an exclusive unit, over all zones and connections."""
+    yield from shared_by_hosts(case)
     hosts = case.hosts()
     if not hosts or not case.grants():
         return
@@ -41,10 +51,8 @@ def host_sharing(case: Case) -> Iterator[Finding]:
 def duplicate_member(case: Case) -> Iterator[Finding]:
     """Rule 6: nothing is named twice, not even once on each side of a connection."""
     seen: Counter[str] = Counter()
-    references = [(member.id, member.pointer) for member in case.members()]
-    if isinstance(case.subject, Connection):
-        grants = enumerate(case.subject.chunks)
-        references += [(grant.chunk, chunk_pointer(position)) for position, grant in grants]
+    references = [(member.id, member.pointer) for member in (*case.members(), *case.groups())]
+    references += [(grant.id, grant.place) for grant in case.part_grants()]
     if isinstance(case.subject, Zone):
         zones = enumerate(case.subject.zones)
         references += [(zone, f"/Links/ContainsZones/{position}") for position, zone in zones]
@@ -56,20 +64,28 @@ def duplicate_member(case: Case) -> Iterator[Finding]:
 
 
 def unknown_member(case: Case) -> Iterator[Finding]:
-    """Rule 6: every endpoint, zone and chunk that is named exists."""
+    """Rule 6: every endpoint, group, zone and part that is named exists."""
     for member in case.members():
         if member.id not in case.index.endpoints:
             yield finding(Rule.UNKNOWN_MEMBER, member.id, pointer=member.pointer)
-    if isinstance(case.subject, Connection):
-        for position, grant in enumerate(case.subject.chunks):
-            if grant.chunk not in case.index.chunks:
-                pointer = chunk_pointer(position)
-                yield finding(Rule.UNKNOWN_MEMBER, grant.chunk, pointer=pointer)
+    for group in case.groups():
+        if group.id not in case.index.groups:
+            yield finding(Rule.UNKNOWN_MEMBER, group.id, pointer=group.pointer)
+    for grant in case.part_grants():
+        if grant.id not in _PARTS[grant.name](case):
+            yield finding(Rule.UNKNOWN_MEMBER, grant.id, pointer=grant.place)
     if isinstance(case.subject, Zone):
         for position, zone in enumerate(case.subject.zones):
             if zone not in case.index.zones:
                 pointer = f"/Links/ContainsZones/{position}"
                 yield finding(Rule.UNKNOWN_MEMBER, zone, pointer=pointer)
+
+
+_PARTS: dict[str, Callable[[Case], Container[str]]] = {
+    "MemoryChunk": lambda case: case.index.chunks,
+    "MemoryRegion": lambda case: case.index.regions,
+    "Volume": lambda case: case.index.volumes,
+}
 
 
 def foreign_fabric(case: Case) -> Iterator[Finding]:
@@ -81,11 +97,15 @@ def foreign_fabric(case: Case) -> Iterator[Finding]:
         for other in _other_fabrics(case, case.subject):
             yield finding(Rule.FOREIGN_FABRIC, case.subject.id, other, "/ConnectedEntities")
     for member, endpoint in case.known():
-        if endpoint.fabric != case.subject.fabric:
+        if endpoint.fabric != case.fabric:
             yield finding(Rule.FOREIGN_FABRIC, member.id, endpoint.fabric, member.pointer)
             continue
         for other in _other_fabrics(case, endpoint):
             yield finding(Rule.FOREIGN_FABRIC, member.id, other, member.pointer)
+    for named in case.groups():
+        group = case.index.groups.get(named.id)
+        if group is not None and group.fabric != case.fabric:
+            yield finding(Rule.FOREIGN_FABRIC, named.id, group.fabric, named.pointer)
     if isinstance(case.subject, Zone):
         for position, zone in enumerate(case.subject.zones):
             inner = case.index.zones.get(zone)
@@ -99,7 +119,7 @@ def _other_fabrics(case: Case, endpoint: Endpoint) -> list[str]:
     if case.kind is not FabricKind.BIND:
         return []
     units = [case.index.units[unit] for unit in endpoint.units if unit in case.index.units]
-    return sorted({unit.fabric for unit in units} - {case.subject.fabric})
+    return sorted({unit.fabric for unit in units} - {case.fabric, ""})
 
 
 def not_bindable(case: Case) -> Iterator[Finding]:
@@ -107,7 +127,7 @@ def not_bindable(case: Case) -> Iterator[Finding]:
     if isinstance(case.subject, Endpoint):
         if not case.has_entities and case.subject.id not in case.index.endpoints:
             yield finding(Rule.NOT_BINDABLE, case.subject.id, pointer="/ConnectedEntities")
-    elif case.kind is FabricKind.BIND:
+    elif isinstance(case.subject, Zone | Connection) and case.kind is FabricKind.BIND:
         for member, endpoint in case.known():
             if not _can(case, member, endpoint):
                 yield finding(Rule.NOT_BINDABLE, member.id, pointer=member.pointer)
@@ -123,11 +143,15 @@ def _can(case: Case, member: Member, endpoint: Endpoint) -> bool:
 
 def target_unavailable(case: Case) -> Iterator[Finding]:
     """Rule 6: new targets are there and healthy; initiators may be offline (the bind waits)."""
-    for member, _ in case.targets():
-        state, health = case.status(member.id)
+    targets = [(member.id, member.pointer) for member, _ in case.targets()]
+    if isinstance(case.subject, VppbGrant):
+        ends = case.index.endpoints_of_unit(case.subject.unit)
+        targets = [(end, "/Links/Port") for end in sorted(ends)]
+    for target, pointer in targets:
+        state, health = case.status(target)
         if state in UNAVAILABLE_STATES or health == "Critical":
             others = tuple(text for text in (state, health) if text is not None)
-            yield finding(Rule.TARGET_UNAVAILABLE, member.id, pointer=member.pointer, others=others)
+            yield finding(Rule.TARGET_UNAVAILABLE, target, pointer=pointer, others=others)
 
 
 def ld_fm_owned(case: Case) -> Iterator[Finding]:
@@ -138,3 +162,51 @@ def ld_fm_owned(case: Case) -> Iterator[Finding]:
     for unit, cause in case.parts().items():
         if reach.is_fm_owned(case.index.units.get(unit)):
             yield finding(Rule.LD_FM_OWNED, cause, unit, pointers.get(cause))
+
+
+def mutually_exclusive(case: Case) -> Iterator[Finding]:
+    """Rule 6: no zone holds two endpoints of which either excludes the other."""
+    if isinstance(case.subject, Zone):
+        known = dict.fromkeys(endpoint.id for _, endpoint in case.known())
+        pointers = case.pointers()
+        order = {id_: position for position, id_ in enumerate(known)}
+        for one in known:
+            for other in case.index.endpoints[one].excludes & known.keys() - {one}:
+                first, second = sorted((one, other), key=order.__getitem__)
+                yield _together(second, first, case.subject.id, pointers[second])
+    elif isinstance(case.subject, Endpoint) and case.change:
+        for other in sorted(case.subject.excludes - {case.subject.id}):
+            common = case.index.zones_of(case.subject.id) & case.index.zones_of(other)
+            for zone in sorted(common):
+                yield _together(case.subject.id, other, zone, "/Links/MutuallyExclusiveEndpoints")
+
+
+def _together(subject: str, other: str, zone: str, pointer: str) -> Finding:
+    violation = Violation(Rule.MUTUALLY_EXCLUSIVE, subject, other, pointer, (zone,))
+    return Finding((Rule.MUTUALLY_EXCLUSIVE, frozenset({subject, other}), zone), violation)
+
+
+def group_in_use(case: Case) -> Iterator[Finding]:
+    """Rule 6: an endpoint group that a connection names is not deleted."""
+    if isinstance(case.subject, EndpointGroup) and case.removal:
+        for holder in sorted(case.index.connections_of_group(case.subject.id)):
+            yield finding(Rule.GROUP_IN_USE, case.subject.id, holder)
+
+
+def connection_sides(case: Case) -> Iterator[Finding]:
+    """Rule 3: a side of a connection names endpoints or groups, never both."""
+    connection = case.subject
+    if not isinstance(connection, Connection):
+        return
+    sides = (
+        ("Initiator", connection.initiators, connection.initiator_groups),
+        ("Target", connection.targets, connection.target_groups),
+    )
+    for side, endpoints, groups in sides:
+        if endpoints and groups:
+            yield finding(
+                Rule.CONNECTION_SIDES,
+                connection.id,
+                f"Links/{side}EndpointGroups",
+                f"/Links/{side}Endpoints",
+            )

@@ -40,11 +40,41 @@ class DeviceKind(Enum):
 
 
 class Attachment(Enum):
-    """How a device can be bound: whole through its port, or one logical device at a time."""
+    """How a device can be bound: whole through its port, or one part of it at a time."""
 
     PCIE = "PCIe"
     SLD = "SLD"
     MLD = "MLD"
+    SUBSYSTEM = "Subsystem"
+    """An NVMe subsystem, whose namespaces are attached to hosts one at a time."""
+
+
+class PartKind(Enum):
+    """What a device's pool of capacity is cut into."""
+
+    LD = "LD"
+    """Logical devices of an MLD, sized by Set LD Allocations."""
+    REGION = "Region"
+    """Dynamic-capacity regions of an LD, made of extents."""
+    NAMESPACE = "Namespace"
+    """Namespaces of an NVMe subsystem."""
+
+
+class FunctionType(Enum):
+    """Redfish PCIeFunction.FunctionType."""
+
+    PHYSICAL = "Physical"
+    VIRTUAL = "Virtual"
+
+
+class Media(Enum):
+    """What is known of the contents of memory or of a namespace."""
+
+    CLEAN = "clean"
+    """Nothing of any host is in it."""
+    DIRTY = "dirty"
+    """A host had it since it was last sanitized."""
+    SANITIZING = "sanitizing"
 
 
 LD_FM_OWNED = 0xFFFF
@@ -71,16 +101,33 @@ class VppbId:
     vppb: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class BindTarget:
-    """What a vPPB is bound to: a downstream port of the same switch, or one LD behind it.
+    """What a vPPB is bound to: a downstream port of the same switch, or one part behind it.
 
-    `ld` is None for a whole port (PCIe device, SLD).
+    All numbers None is the whole port (PCIe device, SLD, one head of a device with several).
+    `ld` with `region` is a dynamic-capacity region of that LD; `function` a PCIe function that
+    is bound alone; `namespace` an NVMe namespace, where port and vPPB stand for a subsystem and
+    for one of a host's attachments to it.
     """
 
     switch: str
     port: str
     ld: int | None = None
+    function: int | None = None
+    region: int | None = None
+    namespace: int | None = None
+
+    @property
+    def path(self) -> tuple[tuple[str, int], ...]:
+        """From the outermost part to the innermost; empty for the whole port. Sortable."""
+        named = (
+            ("function", self.function),
+            ("ld", self.ld),
+            ("namespace", self.namespace),
+            ("region", self.region),
+        )
+        return tuple((name, number) for name, number in named if number is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +150,8 @@ class Port:
     device: str | None = None
     host_port: int | None = None
     """Index (from 1) of the host's own root port at the other end; None where not a host."""
+    head: int | None = None
+    """Which head (from 1) of a device with several is plugged in here; None for the only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +191,44 @@ class Host:
     core_count: int
     memory_mib: int
     domain: str | None = None
+    nqn: str | None = None
+    """NVMe Qualified Name by which NVMe subsystems know it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalDevice:
-    """One LD of an MLD: id 0-15 as the FM API counts them, capacity in MiB."""
+    """One LD of an MLD: id 0-15 as the FM API counts them, capacity in MiB.
+
+    An LD of a device with a pool of LDs has capacity 0 until it is allocated; `dynamic` ones hold
+    regions instead (capacity 0, the pool is the device's).
+    """
 
     id: int
     capacity_mib: int
+    dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One PCIe function; `parent` is the physical function of a virtual one (SR-IOV)."""
+
+    id: int
+    type: FunctionType = FunctionType.PHYSICAL
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Capacity of a device that is cut into parts on demand.
+
+    Parts are allocated in multiples of `granularity_mib`, at most `part_count_max` at a time
+    (per LD for regions).
+    """
+
+    kind: PartKind
+    capacity_mib: int
+    granularity_mib: int
+    part_count_max: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +246,18 @@ class Device:
     capacity_mib: int = 0
     lds: tuple[LogicalDevice, ...] = ()
     domain: str | None = None
+    functions: tuple[Function, ...] = ()
+    """PCIe functions; empty means function 0 alone."""
+    binds_functions: bool = False
+    """Whether the switch binds each function alone; else they all go with the port."""
+    shared_heads: bool = False
+    """Of a device on several ports: each head serves its own host (multi-host NIC, multi-headed
+    memory). Else the ports are two ways to one exclusive device (dual-ported NVMe)."""
+    pool: Pool | None = None
+    sanitizes: bool = False
+    """Whether contents can be sanitized, and are reported (`Observation.parts`)."""
+    nqn: str | None = None
+    """NVMe Qualified Name of an NVMe subsystem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +289,24 @@ class PortState:
     speed_gbps: float | None = None
     width: int | None = None
     health: str = "OK"
+    training: bool = False
+    """The link is being trained: neither up nor down for good."""
+    serial_number: str | None = None
+    """Of the device that is there now; None where it does not tell."""
+    powered: bool = True
+    """Whether the device has power."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartState:
+    """What hardware says of one part, or of a whole device whose contents it keeps track of.
+
+    `size_mib` is what is allocated; `shareable` whether several hosts may be bound to it.
+    """
+
+    size_mib: int
+    media: Media = Media.CLEAN
+    shareable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +327,11 @@ class Observation:
     bindings: Mapping[VppbId, BindTarget | None]
     ports: Mapping[PortId, PortState] = field(default_factory=dict)
     unreachable: frozenset[str] = frozenset()
+    parts: Mapping[BindTarget, PartState] = field(default_factory=dict)
+    """Every allocated part, and every memory device whose contents are kept track of; a part of
+    a pool that is not here is not allocated. Targets that nobody reports are not sanitized."""
+    switch_health: Mapping[str, str] = field(default_factory=dict)
+    """Redfish Status.Health of each switch that tells; the others feel well as far as is known."""
 
     @property
     def complete(self) -> bool:
@@ -241,8 +355,46 @@ class Unbind:
     target: BindTarget
 
 
-Step = Bind | Unbind
-"""One command to hardware. Made by fabric.binding.plan, carried out by Driver.apply."""
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Give the part `size_mib` of its device's pool. Repeating it changes nothing.
+
+    Refused by hardware where the part has another size, the pool is too small or the size is no
+    multiple of its granularity.
+    """
+
+    target: BindTarget
+    size_mib: int
+    shareable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """Give the part's capacity back to the pool. Repeating it changes nothing.
+
+    Refused by hardware while the part is bound or its contents are not clean.
+    """
+
+    target: BindTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitize:
+    """Start to overwrite all contents of `target`, which must not be bound. Idempotent."""
+
+    target: BindTarget
+
+
+Step = Bind | Unbind | Allocate | Deallocate | Sanitize
+"""One command to hardware. Made by fabric.planner.plan, carried out by Driver.apply."""
+
+Place = VppbId | BindTarget
+"""Something that a command concerns, and that no other may touch until it is settled."""
+
+
+def places(step: Step) -> tuple[Place, ...]:
+    """Return what a step concerns."""
+    return (step.vppb, step.target) if isinstance(step, Bind | Unbind) else (step.target,)
 
 
 @dataclass(frozen=True, slots=True)

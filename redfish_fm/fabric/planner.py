@@ -2,161 +2,206 @@
 
 Pure. Knows vPPBs, targets and one observation; no zones, no clock, no driver. Acceptance by a
 switch is not proof, so a plan is made from observations only and made again after each one.
-DESIGN section 4: unbind before bind, grants wait for releases, unknown outcomes are left alone.
+DESIGN section 4: unbind before bind, grants wait for releases, unknown outcomes are left alone,
+what one owner had is scrubbed before another has it.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from redfish_fm.fabric.model import Bind, BindTarget, Observation, Step, Unbind, VppbId
-from redfish_fm.fabric.values import Binding
+from redfish_fm.fabric.ground import Ground, Targets
+from redfish_fm.fabric.model import Bind, BindTarget, Observation, Place, Step, Unbind, VppbId
+from redfish_fm.fabric.parts_planner import PartsPlanner
+from redfish_fm.fabric.physical import Physical, Plain
+from redfish_fm.fabric.targets import order, overlaps
+from redfish_fm.fabric.values import Allocation, Binding
 
-LD_COUNT_MAX = 16
-"""LDs of one MLD are numbered 0-15 (model.LogicalDevice)."""
+_Claim = tuple[VppbId, BindTarget]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do next, and what can not be done yet.
 
-    `steps` are in order, unbinds first. `waiting` are vPPBs that need something which must not be
-    done now; `unmet` wanted vPPBs that were not observed as wanted; `foreign` observed bindings
-    that are neither wanted nor releasing.
+    `steps` are in order: unbinds, sanitizes, deallocates, allocates, binds. `waiting` are vPPBs
+    that need something which must not be done now; `unmet` wanted vPPBs and `unmet_parts` wanted
+    parts that were not observed as wanted; `foreign` observed bindings that are neither wanted
+    nor releasing, `foreign_parts` observed parts of pools that are neither wanted nor being freed.
     """
 
     steps: tuple[Step, ...] = ()
     waiting: frozenset[VppbId] = frozenset()
-    foreign: tuple[tuple[VppbId, BindTarget], ...] = ()
+    foreign: tuple[_Claim, ...] = ()
     unmet: frozenset[VppbId] = frozenset()
+    unmet_parts: frozenset[BindTarget] = frozenset()
+    foreign_parts: tuple[BindTarget, ...] = ()
+
+
+_PLAIN: Physical = Plain()
 
 
 def plan(
     wanted: Iterable[Binding],
     releasing: Iterable[Binding],
     observation: Observation,
-    unsettled: Callable[[VppbId | BindTarget], bool],
+    unsettled: Callable[[Place], bool],
     enforce: bool = False,
+    allocations: Iterable[Allocation] = (),
+    freeing: Iterable[Allocation] = (),
+    fresh: frozenset[VppbId] = frozenset(),
+    physical: Physical = _PLAIN,
 ) -> Plan:
     """Return the steps that are safe now towards `wanted`, given one look at the fabric.
 
     Level-triggered and idempotent: call it after every observation. `unsettled` tells of vPPBs
-    and targets with a command of unknown outcome behind them; they are left alone. A grant that
-    is taken back belongs in `releasing` until a barrier proves that it is not bound.
+    and targets (or any overlap of theirs) with a command of unknown outcome behind them; they are
+    left alone. A grant that
+    is taken back belongs in `releasing` until a barrier proves that it is not bound, a part that
+    nobody wants any more in `freeing` until one proves that it is gone.
+
+    `fresh` are wanted vPPBs whose binding was never observed: what is dirty is sanitized before
+    it is bound there. All others are bound again as they are: the contents are their owner's.
+    `physical` knows which targets exist only while allocated, and which take each other.
     """
-    planner = _Planner(observation, unsettled)
-    claims = sorted({(binding.vppb, binding.target) for binding in wanted}, key=_order)
-    leaving = sorted({(binding.vppb, binding.target) for binding in releasing}, key=_order)
-    for vppb, target in leaving:
-        planner.release(vppb, target)
-    foreign = planner.foreign({*claims, *leaving})
-    for vppb, target in foreign if enforce else ():
-        planner.release(vppb, target)
-    for vppb, target in claims:
-        planner.grant(vppb, target)
+    ground = Ground(observation, unsettled, physical)
+    claims = sorted(wanted, key=lambda each: (each.vppb, order(each.target)))
+    leaving = sorted({(each.vppb, each.target) for each in releasing}, key=_order)
+    freed = sorted({each.target for each in freeing}, key=order)
+    planner = _Planner(ground, claims, fresh)
+    parts = PartsPlanner(
+        ground,
+        allocations,
+        Targets(each.target for each in claims),
+        Targets(
+            way for each in claims if planner.in_use(each) for way in physical.ways(each.target)
+        ),
+    )
+    foreign = planner.release_all(leaving, claims, enforce)
+    for _vppb, target in leaving:
+        parts.scrub_released(target)
+    foreign_parts = parts.foreign(freed)
+    for target in (*freed, *(foreign_parts if enforce else ())):
+        parts.free(target)
+    parts.allocate()
+    for claim in claims:
+        planner.grant(claim, parts)
+    steps: tuple[Step, ...] = (
+        *planner.unbinds,
+        *ground.sanitizes,
+        *parts.deallocates,
+        *parts.allocates,
+        *planner.binds,
+    )
     return Plan(
-        (*planner.unbinds, *planner.binds),
+        steps,
         frozenset(planner.waiting),
         foreign,
         frozenset(planner.unmet),
+        frozenset(parts.unmet),
+        foreign_parts,
     )
 
 
-def _order(claim: tuple[VppbId, BindTarget]) -> tuple[VppbId, str, str, int]:
+def _order(claim: _Claim) -> tuple[VppbId, tuple[str, str, tuple[tuple[str, int], ...]]]:
     vppb, target = claim
-    return vppb, target.switch, target.port, -1 if target.ld is None else target.ld
-
-
-def overlaps(one: BindTarget, other: BindTarget) -> bool:
-    """Return whether binding one takes the other: the same, or a whole port and an LD of it."""
-    if (one.switch, one.port) != (other.switch, other.port):
-        return False
-    return one.ld == other.ld or one.ld is None or other.ld is None
+    return vppb, order(target)
 
 
 class _Planner:
-    """One pass of `plan`: what is observed, what is already decided, what must wait."""
+    """The pass over the bindings: what is released, what is granted, what must wait."""
 
-    def __init__(
-        self, observation: Observation, unsettled: Callable[[VppbId | BindTarget], bool]
-    ) -> None:
-        self._observed = {
-            vppb: target
-            for vppb, target in observation.bindings.items()
-            if vppb.switch not in observation.unreachable
-        }
-        self._unsettled = unsettled
-        self._bound: dict[tuple[str, str], list[tuple[VppbId, BindTarget]]] = {}
-        for vppb, target in self._observed.items():
-            if target is not None:
-                self._bound.setdefault((target.switch, target.port), []).append((vppb, target))
-        self._unreachable = observation.unreachable
+    def __init__(self, ground: Ground, claims: Iterable[Binding], fresh: frozenset[VppbId]) -> None:
+        self._ground = ground
+        self._fresh = fresh
+        self._claims = {(each.vppb, each.target): each for each in claims}
         self._used: set[VppbId] = set()
-        self._used_targets: dict[tuple[str, str], list[BindTarget]] = {}
-        self._held_back: dict[tuple[str, str], list[BindTarget]] = {}
         self.unbinds: list[Unbind] = []
         self.binds: list[Bind] = []
         self.waiting: set[VppbId] = set()
         self.unmet: set[VppbId] = set()
 
-    def release(self, vppb: VppbId, target: BindTarget) -> None:
+    def in_use(self, claim: Binding) -> bool:
+        """Return whether who is to have this has been given it already."""
+        return claim.vppb not in self._fresh or self._seen(claim.vppb) == claim.target
+
+    def release_all(
+        self, leaving: Iterable[_Claim], claims: Iterable[Binding], enforce: bool
+    ) -> tuple[_Claim, ...]:
+        """Release what is leaving, and with `enforce` what is foreign; return the foreign."""
+        for vppb, target in leaving:
+            self._release(vppb, target)
+        foreign = self._foreign({*((each.vppb, each.target) for each in claims), *leaving})
+        for vppb, target in foreign if enforce else ():
+            self._release(vppb, target)
+        return foreign
+
+    def _release(self, vppb: VppbId, target: BindTarget) -> None:
         """Unbind what is observed bound; hold its target back while that is not safe to know."""
-        unknown = vppb.switch in self._unreachable or self._unsettled(vppb)
+        ground = self._ground
+        unknown = ground.dark(vppb) or ground.unsettled(vppb)
         if unknown or self._pending(target):
-            self._held_back.setdefault((target.switch, target.port), []).append(target)
+            ground.held_back.add(target)
             self.waiting.add(vppb)
-        elif self._observed.get(vppb) == target:
-            if self._taken(vppb, target):
+        elif self._seen(vppb) == target:
+            if vppb in self._used or ground.taken.touch(target):
                 self.waiting.add(vppb)
             else:
                 self._use(vppb, target)
                 self.unbinds.append(Unbind(vppb, target))
 
-    def grant(self, vppb: VppbId, target: BindTarget) -> None:
+    def grant(self, claim: Binding, parts: PartsPlanner) -> None:
         """Bind if the vPPB is seen free, the target is seen bound nowhere and nothing is open."""
-        if self._observed.get(vppb) == target and vppb not in self._used:
+        vppb, target = claim.vppb, claim.target
+        if self._seen(vppb) == target and vppb not in self._used:
             return
         self.unmet.add(vppb)
-        if vppb not in self._used and self._free(vppb) and self._loose(target):
+        possible = vppb not in self._used and self._free(vppb) and self._loose(claim)
+        if possible and parts.ready(target, vppb in self._fresh):
             self._use(vppb, target)
             self.binds.append(Bind(vppb, target))
         elif Unbind(vppb, target) not in self.unbinds:
             self.waiting.add(vppb)
 
-    def foreign(
-        self, ours: set[tuple[VppbId, BindTarget]]
-    ) -> tuple[tuple[VppbId, BindTarget], ...]:
+    def _foreign(self, ours: set[_Claim]) -> tuple[_Claim, ...]:
         """Return what is bound and not ours; what may be a late command of ours waits instead."""
-        found: list[tuple[VppbId, BindTarget]] = []
-        for vppb, target in self._observed.items():
+        found: list[_Claim] = []
+        for vppb, target in self._ground.bindings.items():
             if target is None or (vppb, target) in ours:
                 continue
-            if self._unsettled(vppb) or self._pending(target):
+            if self._ground.unsettled(vppb) or self._pending(target):
                 self.waiting.add(vppb)
             else:
                 found.append((vppb, target))
         return tuple(sorted(found, key=_order))
 
-    def _free(self, vppb: VppbId) -> bool:
-        seen_free = vppb in self._observed and self._observed[vppb] is None
-        return seen_free and not self._unsettled(vppb)
+    def _seen(self, vppb: VppbId) -> BindTarget | None:
+        return self._ground.bindings.get(vppb)
 
-    def _loose(self, target: BindTarget) -> bool:
-        place = (target.switch, target.port)
-        held = [other for _, other in self._bound.get(place, ())]
-        held += self._held_back.get(place, ())
-        held += self._used_targets.get(place, ())
-        return not self._pending(target) and not any(overlaps(target, other) for other in held)
+    def _free(self, vppb: VppbId) -> bool:
+        seen_free = vppb in self._ground.bindings and self._seen(vppb) is None
+        return seen_free and not self._ground.unsettled(vppb)
+
+    def _loose(self, claim: Binding) -> bool:
+        """Return whether nobody has the target, or only those with whom it is to be shared."""
+        bound = self._ground.bound(claim.target)
+        return all(self._fellow(claim, each) for each in bound) and self._ground.open_to(
+            claim.target
+        )
+
+    def _fellow(self, claim: Binding, bound: _Claim) -> bool:
+        """Return whether a binding is wanted beside the claim: shared, or the host's other way."""
+        other = self._claims.get(bound)
+        if other is None:
+            return False
+        if not overlaps(claim.target, other.target):
+            return other.host == claim.host
+        state = self._ground.parts.get(claim.target)
+        shareable = state is None or state.shareable
+        return claim.target == other.target and claim.shared and other.shared and shareable
 
     def _pending(self, target: BindTarget) -> bool:
-        """Return whether a command of unknown outcome may concern the target or its overlap."""
-        parts = range(LD_COUNT_MAX) if target.ld is None else (None,)
-        around = (replace(target, ld=ld) for ld in parts)
-        return self._unsettled(target) or any(map(self._unsettled, around))
-
-    def _taken(self, vppb: VppbId, target: BindTarget) -> bool:
-        used = self._used_targets.get((target.switch, target.port), ())
-        return vppb in self._used or any(overlaps(target, other) for other in used)
+        return self._ground.pending(target)
 
     def _use(self, vppb: VppbId, target: BindTarget) -> None:
         self._used.add(vppb)
-        self._used_targets.setdefault((target.switch, target.port), []).append(target)
+        self._ground.taken.add(target)

@@ -6,9 +6,21 @@ below it; a question about a unit then costs its depth, never the number of its 
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from redfish_fm.fabric.model import LD_FM_OWNED
-from redfish_fm.fabric.values import Chunk, Connection, Endpoint, Role, Unit, Zone, ZoneType
+from redfish_fm.fabric.values import (
+    Chunk,
+    Connection,
+    Endpoint,
+    EndpointGroup,
+    Region,
+    Role,
+    Unit,
+    Volume,
+    Zone,
+    ZoneType,
+)
 
 TARGETS = frozenset({Role.TARGET, Role.BOTH})
 INITIATORS = frozenset({Role.INITIATOR, Role.BOTH})
@@ -33,21 +45,52 @@ def zone_parts(zone: Zone, endpoints: Mapping[str, Endpoint]) -> Iterator[tuple[
     return _parts(zone.endpoints, endpoints)
 
 
-def connection_hosts(connection: Connection, endpoints: Mapping[str, Endpoint]) -> dict[str, str]:
-    """Return host -> its first initiator endpoint in the connection, in the client's order."""
-    return _hosts(connection.initiators, endpoints)
+class Known(Protocol):
+    """What the meaning of a connection depends on; the index is one."""
+
+    endpoints: dict[str, Endpoint]
+    groups: dict[str, EndpointGroup]
+    chunks: dict[str, Chunk]
+    regions: dict[str, Region]
+    volumes: dict[str, Volume]
 
 
-def connection_parts(
-    connection: Connection, endpoints: Mapping[str, Endpoint], chunks: Mapping[str, Chunk]
-) -> Iterator[tuple[str, str]]:
-    """Yield (unit, chunk or endpoint that brings it): named chunks only, else whole targets."""
-    if not connection.chunks:
-        yield from _parts(connection.targets, endpoints)
-    for grant in connection.chunks:
-        chunk = chunks.get(grant.chunk)
+def initiators_of(connection: Connection, known: Known) -> tuple[str, ...]:
+    """Return the initiator endpoints, those of groups included, in the client's order."""
+    return (*connection.initiators, *_members(connection.initiator_groups, known))
+
+
+def targets_of(connection: Connection, known: Known) -> tuple[str, ...]:
+    """Return the target endpoints, those of groups included, in the client's order."""
+    return (*connection.targets, *_members(connection.target_groups, known))
+
+
+def _members(groups: tuple[str, ...], known: Known) -> Iterator[str]:
+    for name in groups:
+        group = known.groups.get(name)
+        if group is not None:
+            yield from group.endpoints
+
+
+def connection_hosts(connection: Connection, known: Known) -> dict[str, str]:
+    """Return host -> its first initiator endpoint in the connection, groups included."""
+    return _hosts(initiators_of(connection, known), known.endpoints)
+
+
+def connection_parts(connection: Connection, known: Known) -> Iterator[tuple[str, str]]:
+    """Yield (unit, what brings it): the named chunks, regions and volumes, else whole targets."""
+    if not (connection.chunks or connection.regions or connection.volumes):
+        yield from _parts(targets_of(connection, known), known.endpoints)
+    for chunk_grant in connection.chunks:
+        chunk = known.chunks.get(chunk_grant.chunk)
         if chunk is not None:
-            yield chunk.unit, grant.chunk
+            yield chunk.unit, chunk.id
+    for region_grant in connection.regions:
+        if region_grant.region in known.regions:
+            yield region_grant.region, region_grant.region
+    for volume_grant in connection.volumes:
+        if volume_grant.volume in known.volumes:
+            yield volume_grant.volume, volume_grant.volume
 
 
 def is_fm_owned(unit: Unit | None) -> bool:

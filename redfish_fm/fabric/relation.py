@@ -4,7 +4,7 @@ Knows nothing of fabrics. Forgetting empty rows makes two relations with equal p
 they came about.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -36,6 +36,14 @@ class Relation(Generic[K, V]):
     def get(self, key: K) -> frozenset[V]:
         """Return all values of `key`."""
         return frozenset(self._rows.get(key, ()))
+
+    def has(self, key: K, value: V) -> bool:
+        """Return whether `key` has `value`."""
+        return value in self._rows.get(key, ())
+
+    def each(self, key: K) -> Iterator[V]:
+        """Yield the values of `key` without copying them; no change may come between."""
+        return iter(self._rows.get(key, ()))
 
     def count(self, key: K) -> int:
         """Return how many values `key` has, without copying them."""

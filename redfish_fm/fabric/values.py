@@ -8,7 +8,7 @@ service they are the URIs of the resources. Redfish: Endpoint, Zone, Connection,
 from dataclasses import dataclass
 from enum import Enum
 
-from redfish_fm.fabric.model import BindTarget, VppbId
+from redfish_fm.fabric.model import BindTarget, PartKind, PortId, VppbId
 
 
 class Role(Enum):
@@ -61,6 +61,17 @@ class Endpoint:
     units: frozenset[str] = frozenset()
     ports: frozenset[str] = frozenset()
     """Switch-side or device-side ports it uses, for the one-initiator-per-port rule."""
+    excludes: frozenset[str] = frozenset()
+    """Endpoint.Links.MutuallyExclusiveEndpoints; it counts whichever of the two says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointGroup:
+    """One Redfish EndpointGroup: a name for several endpoints of one side of connections."""
+
+    id: str
+    fabric: str
+    endpoints: tuple[str, ...] = ()
 
 
 class ZoneType(Enum):
@@ -101,25 +112,157 @@ class ChunkGrant:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionGrant:
+    """One row of Connection.MemoryRegionInfo."""
+
+    region: str
+    access: frozenset[Access]
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeGrant:
+    """One row of Connection.VolumeInfo. `lun` None: the service chooses."""
+
+    volume: str
+    access: frozenset[Access]
+    lun: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Connection:
-    """One Redfish Connection: what is granted between two sides."""
+    """One Redfish Connection: what is granted between two sides.
+
+    Endpoints and groups of one side exclude each other (a rule). The targets may be empty where
+    volumes are named.
+    """
 
     id: str
     fabric: str
     initiators: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     chunks: tuple[ChunkGrant, ...] = ()
+    regions: tuple[RegionGrant, ...] = ()
+    volumes: tuple[VolumeGrant, ...] = ()
+    initiator_groups: tuple[str, ...] = ()
+    target_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Capacity that a part of a pool is wanted to have, because a resource was made for it.
+
+    `holder` is the id of that resource (chunk, region or volume).
+    """
+
+    fabric: str
+    target: BindTarget
+    size_mib: int
+    holder: str
+    shareable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityPool:
+    """Where capacity comes from: a memory domain, an LD's dynamic capacity, a storage pool.
+
+    `id` is the URI of the MemoryDomain, PCIeDevice (dynamic capacity is the device's, whichever
+    LD has the region) or StoragePool. Sizes in MiB: parts are multiples of `granularity_mib`.
+    `port` is where the device is plugged, None where no driver can allocate (imports). `parts`
+    are the numbers a part may have (LD ids, region numbers per LD, namespace ids).
+    """
+
+    id: str
+    fabric: str
+    kind: PartKind
+    capacity_mib: int
+    granularity_mib: int
+    parts: tuple[int, ...]
+    port: PortId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDomain:
+    """A MemoryDomain: where chunks may be carved, and by which rules. Sizes in MiB.
+
+    `pool` is the id of the CapacityPool that its chunks are allocated from (each one its own LD);
+    None: chunks are cut out of the domain by address and need no hardware step.
+    """
+
+    id: str
+    capacity_mib: int
+    granularity_mib: int = 1
+    carvable: bool = False
+    pool: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A memory chunk of a domain; offset and size in MiB; `unit` is the LD or device it lies in."""
+    """A memory chunk; offset and size in MiB; `unit` is the LD or device it lies in.
+
+    `domain` is its MemoryDomain; `allocation` what hardware has to provide for it, None where
+    nothing has to be done.
+    """
 
     id: str
     unit: str
     offset_mib: int | None
     size_mib: int
     access: frozenset[Access] = frozenset({Access.READ, Access.WRITE})
+    domain: str | None = None
+    allocation: Allocation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A dynamic-capacity MemoryRegion of an LD; sizes in MiB. It is a unit of its own.
+
+    `ld` is the unit of the CXLLogicalDevice it was made under, `pool` the CapacityPool.
+    """
+
+    id: str
+    ld: str
+    pool: str
+    number: int
+    size_mib: int
+    block_mib: int = 1
+    shareable: bool = False
+    access: frozenset[Access] = frozenset({Access.READ, Access.WRITE})
+    allocation: Allocation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A Volume: an NVMe namespace of a subsystem. It is a unit of its own; size in MiB.
+
+    `subsystem` is the unit it lies within (the Storage), `pool` the CapacityPool it comes from
+    (None for imported or discovered ones); `lun` is its NamespaceId. `fabric` and `target` say
+    where a discovered one, without `allocation`, is attached ("" and None: nowhere known).
+    """
+
+    id: str
+    subsystem: str
+    pool: str | None
+    size_mib: int
+    shareable: bool = False
+    lun: int | None = None
+    access: frozenset[Access] = frozenset({Access.READ, Access.WRITE})
+    allocation: Allocation | None = None
+    fabric: str = ""
+    target: BindTarget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VppbGrant:
+    """A unit that a client put on one vPPB itself (PATCH of its Links.Port); holds like a zone.
+
+    `id` is the vPPB resource, `host` the owner of its virtual switch.
+    """
+
+    id: str
+    fabric: str
+    vppb: VppbId
+    unit: str
+    host: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +279,8 @@ class Binding:
     vppb: VppbId
     target: BindTarget
     holders: frozenset[str]
+    shared: bool = False
+    """Other hosts may be bound to the same target (a shareable region or namespace)."""
 
 
 class Rule(Enum):
@@ -163,6 +308,22 @@ class Rule(Enum):
     ZONE_TYPE = "6: zone type not allowed here"
     ZONE_NESTING = "6: a zone of zones holds zones of endpoints only"
     MAX_ZONES = "6: the fabric holds no more zones"
+    CONNECTION_SIDES = "3: a side names endpoints and endpoint groups"
+    CONNECTION_REGION_FOREIGN = "3: region does not belong to the target"
+    CONNECTION_VOLUME_FOREIGN = "3: volume does not belong to the target"
+    CONNECTION_LUN = "3: two volumes of one connection have the same LUN"
+    SHARING_NEEDS_REGION = "4: memory is shared through a shareable MemoryRegion only"
+    PART_SIZE = "4: size is not a positive multiple of the granularity"
+    PART_RANGE = "4: does not fit where it is to lie"
+    PART_OVERLAP = "4: overlaps another one"
+    POOL_EXHAUSTED = "4: the pool has not enough free capacity or parts"
+    NOT_CARVABLE = "4: nothing can be carved here"
+    PART_IN_USE = "6: a connection grants it"
+    MUTUALLY_EXCLUSIVE = "6: zoned together with an endpoint that excludes it"
+    GROUP_IN_USE = "6: a connection names the endpoint group"
+    DEFAULT_ROUTING = "6: the Default zone holds exclusive units"
+    VPPB_HELD = "6: the vPPB is held by a zone or connection"
+    VPPB_WRONG_UNIT = "6: what is behind the port is not bound through a vPPB"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,17 @@ from redfish_fm.fabric.cases import Case, Finding, finding
 from redfish_fm.fabric.connection_rules import lacks_common_zone
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import FabricKind
-from redfish_fm.fabric.values import Binder, Endpoint, Rule, Violation, Zone, ZoneType
+from redfish_fm.fabric.part_rules import routed_by_default
+from redfish_fm.fabric.values import (
+    Binder,
+    Endpoint,
+    Role,
+    Rule,
+    Violation,
+    VppbGrant,
+    Zone,
+    ZoneType,
+)
 
 
 def zone_many_hosts(case: Case) -> Iterator[Finding]:
@@ -30,9 +40,14 @@ def zone_many_hosts(case: Case) -> Iterator[Finding]:
 
 
 def zone_unit_twice(case: Case) -> Iterator[Finding]:
-    """Rule 2: an exclusive unit that binds by zone is in at most one ZoneOfEndpoints."""
+    """Rule 2: an exclusive unit that binds by zone is in at most one ZoneOfEndpoints.
+
+    A vPPB that a client bound itself counts as one.
+    """
     zone = case.subject
-    if not isinstance(zone, Zone) or zone.zone_type is not ZoneType.ENDPOINTS:
+    if not isinstance(zone, Zone | VppbGrant):
+        return
+    if isinstance(zone, Zone) and zone.zone_type is not ZoneType.ENDPOINTS:
         return
     if case.kind is not FabricKind.BIND:
         return
@@ -50,7 +65,7 @@ def _binds_by_zone(index: FabricIndex, unit_id: str) -> bool:
 
 
 def zone_type(case: Case) -> Iterator[Finding]:
-    """Rule 6: no Default or resource-block zones by hand; no routing to exclusive units."""
+    """Rule 6: neither Default nor resource-block zones are made by hand."""
     zone = case.subject
     if not isinstance(zone, Zone):
         return
@@ -60,12 +75,26 @@ def zone_type(case: Case) -> Iterator[Finding]:
         zone.zone_type is ZoneType.DEFAULT and not kept
     ):
         yield finding(Rule.ZONE_TYPE, zone.id, zone.zone_type.value, "/ZoneType")
-    if zone.zone_type is ZoneType.DEFAULT and zone.routing and case.kind is FabricKind.BIND:
-        exclusive = [unit for unit in case.parts() if case.index.exclusive(unit)]
-        if exclusive:
-            yield finding(
-                Rule.ZONE_TYPE, zone.id, exclusive[0], "/DefaultRoutingEnabled", exclusive
-            )
+
+
+def default_routing(case: Case) -> Iterator[Finding]:
+    """Rule 6: on bind fabrics a routing Default zone holds no exclusive units.
+
+    Switching it on while it holds some, and adding one while it is on, are the same mistake.
+    """
+    yield from routed_by_default(case)
+    zone = case.subject
+    if not isinstance(zone, Zone) or zone.zone_type is not ZoneType.DEFAULT or not zone.routing:
+        return
+    if case.kind is not FabricKind.BIND:
+        return
+    held = case.index.zones.get(zone.id)
+    pointers = case.pointers() if held is not None and held.routing else {}
+    for unit, cause in case.parts().items():
+        if case.index.exclusive(unit):
+            pointer = pointers.get(cause, "/DefaultRoutingEnabled")
+            violation = Violation(Rule.DEFAULT_ROUTING, cause, zone.id, pointer)
+            yield Finding((Rule.DEFAULT_ROUTING, unit), violation)
 
 
 def zone_nesting(case: Case) -> Iterator[Finding]:
@@ -89,8 +118,10 @@ def zone_nesting(case: Case) -> Iterator[Finding]:
 
 def max_zones(case: Case) -> Iterator[Finding]:
     """Rule 6: the fabric holds no more zones than Fabric.MaxZones."""
+    if not isinstance(case.subject, Zone):
+        return
     limit = case.index.facts(case.subject.fabric).max_zones
-    if not isinstance(case.subject, Zone) or limit is None:
+    if limit is None:
         return
     others = case.index.zone_count(case.subject.fabric) - (case.subject.id in case.index.zones)
     if others >= limit:
@@ -98,23 +129,53 @@ def max_zones(case: Case) -> Iterator[Finding]:
 
 
 def zone_in_use(case: Case) -> Iterator[Finding]:
-    """Rule 6: no connection loses its last common zone, by deleting the zone or by changing it."""
+    """Rule 6: no connection is left without a common zone by what becomes of a zone.
+
+    On connection-grants fabrics members that come count like those that go: whoever is zoned is
+    limited to its zones.
+    """
     zone = case.subject
-    if not isinstance(zone, Zone) or zone.id not in case.index.zones:
+    if not isinstance(zone, Zone):
         return
-    held = case.index.zones[zone.id]
+    held = case.index.zones.get(zone.id)
+    was = frozenset(held.endpoints) if held is not None and reach.routes(held) else frozenset()
     stays = frozenset(zone.endpoints) if reach.routes(zone) and not case.removal else frozenset()
     pointer = None if case.removal else "/Links/Endpoints"
-    gone = frozenset(held.endpoints) - stays
-    touched = {holder for end in gone for holder in case.index.connections_of(end)}
-    for connection_id in sorted(touched):
+    for connection_id in sorted(_parted(case, was, stays)):
         connection = case.index.connections[connection_id]
         lacked = set(lacks_common_zone(case.index, connection))
         for pair in lacks_common_zone(case.index, connection, zone.id, stays):
             if pair not in lacked:
-                end = next(end for end in reversed(pair) if end in gone)
+                end = next((end for end in reversed(pair) if end in was ^ stays), pair[0])
                 violation = Violation(Rule.ZONE_IN_USE, end, connection_id, pointer, pair)
                 yield Finding((Rule.ZONE_IN_USE, connection_id, pair), violation)
+
+
+def _parted(case: Case, was: frozenset[str], stays: frozenset[str]) -> set[str]:
+    """Return the connections that a change of members may part.
+
+    What goes parts only connections with both ends in the zone, found by their targets: a host may
+    have very many. What comes parts only those of ends that no zone has limited so far.
+    """
+    index = case.index
+    gone = was - stays
+    roles = {end: index.endpoints[end].role for end in was if end in index.endpoints}
+    hosts_go = any(roles.get(end) in reach.INITIATORS for end in gone)
+    aimed_at = {end for end, role in roles.items() if role is not Role.INITIATOR}
+    ends = aimed_at if hosts_go else aimed_at & gone
+    if case.kind is FabricKind.CONNECTION_GRANTS:
+        ends |= {end for end in stays - was if not any(index.reaching_zones(end))}
+    return {holder for end in ends for holder in _connections_at(index, end)}
+
+
+def _connections_at(index: FabricIndex, endpoint_id: str) -> set[str]:
+    """Return the connections that have the endpoint, or a volume behind it without naming it."""
+    endpoint = index.endpoints.get(endpoint_id)
+    found = set(index.connections_of(endpoint_id))
+    for unit in () if endpoint is None else endpoint.units:
+        holders = frozenset[str]().union(*index.hosts_of(unit).values())
+        found.update(holders & index.connections.keys())
+    return found
 
 
 def port_has_initiator(case: Case) -> Iterator[Finding]:
@@ -131,22 +192,28 @@ def port_has_initiator(case: Case) -> Iterator[Finding]:
 
 
 def endpoint_in_use(case: Case) -> Iterator[Finding]:
-    """Rule 6: an endpoint in a zone or connection is neither deleted nor made another thing."""
+    """Rule 6: an endpoint in a zone or connection is neither deleted nor made another thing.
+
+    Nor is one made whose name stands in a zone or connection already (an import's dangling link):
+    it would reach what nobody judged.
+    """
     endpoint = case.subject
-    if not isinstance(endpoint, Endpoint) or endpoint.id not in case.index.endpoints:
+    if not isinstance(endpoint, Endpoint):
         return
-    held = case.index.endpoints[endpoint.id]
-    if not case.removal and _identity(held) == _identity(endpoint):
+    held = case.index.endpoints.get(endpoint.id)
+    if not case.removal and held is not None and _identity(held) == _identity(endpoint):
+        return
+    if held is None and endpoint.host is None and not endpoint.units:
         return
     zones = case.index.zones_of(endpoint.id)
-    counted = {zone for zone in zones if _holds(case.index.zones[zone])}
+    counted = {zone for zone in zones if _holds(case.index.zones[zone], case.removal)}
     for holder in sorted(counted | case.index.connections_of(endpoint.id)):
         yield finding(Rule.ENDPOINT_IN_USE, endpoint.id, holder)
 
 
-def _holds(zone: Zone) -> bool:
-    """The service itself keeps the Default zone's members; they do not hold an endpoint."""
-    return zone.zone_type is not ZoneType.DEFAULT
+def _holds(zone: Zone, removal: bool) -> bool:
+    """A Default zone does not keep an endpoint from going, but one that routes gives it reach."""
+    return zone.zone_type is not ZoneType.DEFAULT or (zone.routing and not removal)
 
 
 def _identity(endpoint: Endpoint) -> tuple[object, ...]:

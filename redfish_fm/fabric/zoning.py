@@ -1,26 +1,57 @@
-"""Zone isolation: which zones, connections and endpoints a fabric permits.
+"""Zone isolation: which changes a fabric permits.
 
 Pure: takes an index and a change, returns Violations. Knows nothing of HTTP, JSON, drivers or
-time. Redfish: Zone, Connection, Endpoint. CXL: a bound LD belongs to one VCS at a time.
+time. Redfish: Zone, Connection, Endpoint, EndpointGroup, MemoryChunks, MemoryRegion, Volume. CXL: a
+bound LD belongs to one VCS at a time.
 
 No write may add a violation; those that exist (imports, foreign bindings) may stay or shrink.
 So every check is the findings of the new value minus the findings of the old one.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
-from redfish_fm.fabric import connection_rules, member_rules, zone_rules
-from redfish_fm.fabric.cases import Case, Finding, RuleFunction, Subject, TargetStatus
+from redfish_fm.fabric import (
+    connection_rules,
+    grant_rules,
+    member_rules,
+    part_rules,
+    vppb_rules,
+    zone_rules,
+)
+from redfish_fm.fabric.cases import Case, Finding, Part, RuleFunction, Subject, TargetStatus
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Connection, Endpoint, Rule, Violation, Zone
+from redfish_fm.fabric.model import VppbId
+from redfish_fm.fabric.values import (
+    Chunk,
+    Connection,
+    Endpoint,
+    EndpointGroup,
+    Region,
+    Rule,
+    Violation,
+    Volume,
+    VppbGrant,
+    Zone,
+)
 
 __all__ = [
     "RULES",
     "TargetStatus",
+    "check_chunk",
+    "check_chunk_removal",
     "check_connection",
     "check_connection_removal",
     "check_endpoint",
     "check_endpoint_removal",
+    "check_group",
+    "check_group_removal",
+    "check_region",
+    "check_region_removal",
+    "check_volume",
+    "check_volume_removal",
+    "check_vppb",
     "check_zone",
     "check_zone_removal",
     "existing_violations",
@@ -29,31 +60,53 @@ __all__ = [
 RULES: dict[Rule, RuleFunction] = {
     Rule.UNKNOWN_MEMBER: member_rules.unknown_member,
     Rule.DUPLICATE_MEMBER: member_rules.duplicate_member,
+    Rule.CONNECTION_SIDES: member_rules.connection_sides,
     Rule.FOREIGN_FABRIC: member_rules.foreign_fabric,
     Rule.NOT_BINDABLE: member_rules.not_bindable,
     Rule.ZONE_TYPE: zone_rules.zone_type,
     Rule.ZONE_NESTING: zone_rules.zone_nesting,
     Rule.MAX_ZONES: zone_rules.max_zones,
+    Rule.DEFAULT_ROUTING: zone_rules.default_routing,
+    Rule.MUTUALLY_EXCLUSIVE: member_rules.mutually_exclusive,
     Rule.CONNECTION_NO_COMMON_ZONE: connection_rules.no_common_zone,
-    Rule.CONNECTION_CHUNK_FOREIGN: connection_rules.chunk_foreign,
-    Rule.CONNECTION_CHUNK_MISSING: connection_rules.chunk_missing,
-    Rule.CONNECTION_ACCESS: connection_rules.access,
+    Rule.CONNECTION_CHUNK_FOREIGN: grant_rules.chunk_foreign,
+    Rule.CONNECTION_REGION_FOREIGN: grant_rules.region_foreign,
+    Rule.CONNECTION_VOLUME_FOREIGN: grant_rules.volume_foreign,
+    Rule.CONNECTION_CHUNK_MISSING: grant_rules.chunk_missing,
+    Rule.CONNECTION_ACCESS: grant_rules.access,
+    Rule.CONNECTION_LUN: grant_rules.lun_twice,
     Rule.TARGET_UNAVAILABLE: member_rules.target_unavailable,
     Rule.PORT_HAS_INITIATOR: zone_rules.port_has_initiator,
     Rule.HOST_SHARING: member_rules.host_sharing,
     Rule.ZONE_MANY_HOSTS: zone_rules.zone_many_hosts,
     Rule.ZONE_UNIT_TWICE: zone_rules.zone_unit_twice,
     Rule.LD_FM_OWNED: member_rules.ld_fm_owned,
-    Rule.LD_HOST: connection_rules.ld_host,
+    Rule.LD_HOST: grant_rules.ld_host,
+    Rule.SHARING_NEEDS_REGION: grant_rules.sharing_needs_region,
+    Rule.NOT_CARVABLE: part_rules.not_carvable,
+    Rule.PART_SIZE: part_rules.part_size,
+    Rule.PART_RANGE: part_rules.part_range,
+    Rule.PART_OVERLAP: part_rules.part_overlap,
+    Rule.POOL_EXHAUSTED: part_rules.pool_exhausted,
+    Rule.VPPB_WRONG_UNIT: vppb_rules.vppb_wrong_unit,
+    Rule.VPPB_HELD: vppb_rules.vppb_held,
     Rule.ENDPOINT_IN_USE: zone_rules.endpoint_in_use,
     Rule.ZONE_IN_USE: zone_rules.zone_in_use,
+    Rule.PART_IN_USE: part_rules.part_in_use,
+    Rule.GROUP_IN_USE: member_rules.group_in_use,
 }
 """Every rule judged on a change, in the order in which a client reads the reasons.
 
 NO_PATH and NO_FREE_VPPB are judged where a vPPB is chosen (fabric.binding.binding_delta).
 """
 
-_ON_REMOVAL = (Rule.ENDPOINT_IN_USE, Rule.ZONE_IN_USE)
+_ON_REMOVAL = (
+    Rule.ENDPOINT_IN_USE,
+    Rule.ZONE_IN_USE,
+    Rule.PART_IN_USE,
+    Rule.GROUP_IN_USE,
+    Rule.VPPB_HELD,
+)
 
 
 def check_zone(
@@ -77,6 +130,75 @@ def check_endpoint(
     return _added(index, endpoint, before, _not_known, has_entities)
 
 
+def check_group(
+    index: FabricIndex, group: EndpointGroup, before: EndpointGroup | None, status: TargetStatus
+) -> list[Violation]:
+    """Return what creating or changing a group would add, to every connection that names it.
+
+    A connection's violations name it among `others`, and the group's member by `pointer`.
+    """
+    found = _added(index, group, before, status)
+    names = sorted(index.connections_of_group(group.id))
+    known = {name: _of_connection(index, name, status) for name in names}
+    places = Case(index, group, status).pointers()
+    with _supposed(index, group):
+        for name in names:
+            findings = _of_connection(index, name, status)
+            keys = {each.key for each in known[name]}
+            new = [each for each in findings if each.key not in keys]
+            for each in _to_blame(findings, new):
+                others = tuple(dict.fromkeys((*each.others, name)))
+                found.append(replace(each, pointer=places.get(each.subject), others=others))
+    return list(dict.fromkeys(found))
+
+
+def check_chunk(index: FabricIndex, chunk: Chunk, before: Chunk | None) -> list[Violation]:
+    """Return what making or changing a chunk would add. Costs the chunks of its domain.
+
+    A chunk of a domain with a pool that has no `allocation` is one for which no number was free.
+    """
+    return _added_part(index, chunk, before)
+
+
+def check_region(index: FabricIndex, region: Region, before: Region | None) -> list[Violation]:
+    """Return what making or changing a region would add.
+
+    A region without `allocation` is one for which no number was free.
+    """
+    return _added_part(index, region, before)
+
+
+def check_volume(index: FabricIndex, volume: Volume, before: Volume | None) -> list[Violation]:
+    """Return what making or changing a volume would add.
+
+    A volume without `allocation` is one for which no number was free.
+    """
+    return _added_part(index, volume, before)
+
+
+def check_vppb(
+    index: FabricIndex,
+    vppb: VppbId,
+    unit: str | None,
+    host: str,
+    *,
+    holder: str,
+    status: TargetStatus = lambda _: (None, None),
+) -> list[Violation]:
+    """Return why a client must not put `unit` on the vPPB, or (None) free it.
+
+    `holder` is the vPPB resource, under which its grant stands in the index if it has one; `host`
+    owns its virtual switch.
+    """
+    vcs = index.vcss.get((vppb.switch, vppb.vcs))
+    fabric = "" if vcs is None else vcs.fabric
+    before = index.vppb_grants.get(holder)
+    if unit is None:
+        grant = before or VppbGrant(holder, fabric, vppb, "", host)
+        return _on_removal(index, grant)
+    return _added(index, VppbGrant(holder, fabric, vppb, unit, host), before, status)
+
+
 def check_zone_removal(index: FabricIndex, zone_id: str) -> list[Violation]:
     """Return why the zone can not be deleted: connections that would lose their common zone."""
     return _on_removal(index, index.zones.get(zone_id))
@@ -92,13 +214,38 @@ def check_connection_removal(index: FabricIndex, connection_id: str) -> list[Vio
     return _on_removal(index, index.connections.get(connection_id))
 
 
+def check_group_removal(index: FabricIndex, group_id: str) -> list[Violation]:
+    """Return why the endpoint group can not be deleted: connections that name it."""
+    return _on_removal(index, index.groups.get(group_id))
+
+
+def check_chunk_removal(index: FabricIndex, chunk_id: str) -> list[Violation]:
+    """Return why the chunk can not be deleted: connections that grant it."""
+    return _on_removal(index, index.chunks.get(chunk_id))
+
+
+def check_region_removal(index: FabricIndex, region_id: str) -> list[Violation]:
+    """Return why the region can not be deleted: connections that grant it."""
+    return _on_removal(index, index.regions.get(region_id))
+
+
+def check_volume_removal(index: FabricIndex, volume_id: str) -> list[Violation]:
+    """Return why the volume can not be deleted: connections that grant it."""
+    return _on_removal(index, index.volumes.get(volume_id))
+
+
 def existing_violations(index: FabricIndex) -> list[Violation]:
     """Return everything that is wrong now, each once; costs the whole index."""
     found: dict[Violation, None] = {}
     subjects: tuple[Subject, ...] = (
         *index.endpoints.values(),
+        *index.groups.values(),
         *index.zones.values(),
         *index.connections.values(),
+        *index.vppb_grants.values(),
+        *index.chunks.values(),
+        *index.regions.values(),
+        *index.volumes.values(),
     )
     for subject in subjects:
         findings = list(_findings(Case(index, subject, _not_known), tuple(RULES)))
@@ -113,14 +260,74 @@ def _added(
     status: TargetStatus,
     has_entities: bool = True,
 ) -> list[Violation]:
-    case = Case(index, after, status, has_entities=has_entities)
-    rules = tuple(RULES)
-    known = set()
-    if before is not None:
-        old = Case(index, before, status, has_entities=has_entities)
-        known = {finding.key for finding in _findings(old, rules)}
-    findings = list(_findings(case, rules))
+    known = _keys(index, before, status, has_entities)
+    case = Case(index, after, status, has_entities=has_entities, change=True, before=before)
+    return _new(case, known)
+
+
+def _added_part(index: FabricIndex, after: Part, before: Part | None) -> list[Violation]:
+    known = _keys(index, before, _not_known, True)
+    with _supposed(index, after):
+        return _new(Case(index, after, _not_known, change=True, before=before), known)
+
+
+def _keys(
+    index: FabricIndex, before: Subject | None, status: TargetStatus, has_entities: bool
+) -> set[object]:
+    if before is None:
+        return set()
+    case = Case(index, before, status, has_entities=has_entities, change=True, before=before)
+    return {finding.key for finding in _findings(case, tuple(RULES))}
+
+
+def _new(case: Case, known: set[object]) -> list[Violation]:
+    findings = list(_findings(case, tuple(RULES)))
     return _to_blame(findings, [finding for finding in findings if finding.key not in known])
+
+
+def _of_connection(index: FabricIndex, name: str, status: TargetStatus) -> list[Finding]:
+    return list(_findings(Case(index, index.connections[name], status), tuple(RULES)))
+
+
+@contextmanager
+def _supposed(index: FabricIndex, value: Part | EndpointGroup) -> Iterator[None]:
+    """Let `value` stand in the index for a moment: what it means lies with those who name it."""
+    before = _put(index, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            _remove(index, value)
+        else:
+            _put(index, before)
+
+
+def _put(index: FabricIndex, value: Part | EndpointGroup) -> Part | EndpointGroup | None:
+    before: Part | EndpointGroup | None
+    if isinstance(value, EndpointGroup):
+        before = index.groups.get(value.id)
+        index.put_group(value)
+    elif isinstance(value, Chunk):
+        before = index.chunks.get(value.id)
+        index.put_chunk(value)
+    elif isinstance(value, Region):
+        before = index.regions.get(value.id)
+        index.put_region(value)
+    else:
+        before = index.volumes.get(value.id)
+        index.put_volume(value)
+    return before
+
+
+def _remove(index: FabricIndex, value: Part | EndpointGroup) -> None:
+    if isinstance(value, EndpointGroup):
+        index.remove_group(value.id)
+    elif isinstance(value, Chunk):
+        index.remove_chunk(value.id)
+    elif isinstance(value, Region):
+        index.remove_region(value.id)
+    else:
+        index.remove_volume(value.id)
 
 
 def _on_removal(index: FabricIndex, subject: Subject | None) -> list[Violation]:

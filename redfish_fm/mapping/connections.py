@@ -1,103 +1,134 @@
-"""Connection writes: POST, PATCH, DELETE, with MemoryChunkInfo.
+"""Connection writes: POST, PATCH, DELETE, AddVolumeInfo, RemoveVolumeInfo.
 
-Pure. Redfish: Connection.v1_4_0. A Connection grants a chunk; on bind fabrics it also binds the
-logical device that the chunk lies in.
+Pure. Redfish: Connection.v1_4_0. A Connection grants chunks, regions or volumes, and where these
+bind by connection it binds them; endpoint groups stand for the endpoints they name.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.fabric.binding import wanted_by_connection
-from redfish_fm.fabric.reach import connection_parts
+from redfish_fm.fabric.reach import connection_parts, initiators_of, targets_of
 from redfish_fm.fabric.values import Connection
 from redfish_fm.fabric.zoning import check_connection, check_connection_removal
-from redfish_fm.mapping import refusals
+from redfish_fm.mapping import connection_form, refusals
 from redfish_fm.mapping.drafts import Draft, Tip
-from redfish_fm.mapping.granting import Grant, added_members, causes, to_draft
-from redfish_fm.mapping.read import members, read_connection
-from redfish_fm.mapping.resources import new_document, patched, stored
-from redfish_fm.redfish import messages
+from redfish_fm.mapping.granting import Grant, added_members, causes, to_draft, ways_of
+from redfish_fm.mapping.judging import Change, Document, DocumentRules, link_parameter
+from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.read import read_connection
+from redfish_fm.mapping.resources import stored
+from redfish_fm.mapping.violations import to_messages
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
-_SIDES = (
-    ("InitiatorEndpoints", "InitiatorEndpointGroups"),
-    ("TargetEndpoints", "TargetEndpointGroups"),
-)
 
-
-def create(write: Write, tip: Tip) -> Draft:
-    """Return the draft of POST Connections."""
-    uri, document = new_document("Connection", write.uri, write.body, tip)
-    return _change(OutcomeKind.CREATED, uri, None, document, tip)
-
-
-def patch(write: Write, tip: Tip) -> Draft:
-    """Return the draft of PATCH on a client-made connection."""
-    before = stored(tip, write.uri)
-    after = patched("Connection", before, write.body)
-    return _change(OutcomeKind.CHANGED, write.uri, before, after, tip)
-
-
-def delete(write: Write, tip: Tip) -> Draft:
-    """Return the draft of DELETE: logical devices that only it held are released."""
-    before = stored(tip, write.uri)
-    connection = read_connection(write.uri, before)
-    grant = Grant(
-        OutcomeKind.DELETED,
-        write.uri,
-        connection.fabric,
-        None,
-        frozenset(),
-        violations=tuple(check_connection_removal(tip.index, write.uri)),
-    )
-    return to_draft(grant, tip)
-
-
-def _change(
-    kind: OutcomeKind,
-    uri: str,
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any],
-    tip: Tip,
-) -> Draft:
-    if before is not None and dict(before) == dict(after):
-        return Draft(OutcomeKind.NO_OPERATION, uri)
-    _refuse_mixed_sides(after)
-    connection = read_connection(uri, after)
-    old = None if before is None else read_connection(uri, before)
+def _judge(change: Change, tip: Tip) -> Draft:
+    after = _with_luns(change.after, tip)
+    connection = read_connection(change.uri, after)
+    old = None if change.before is None else read_connection(change.uri, change.before)
     violations = tuple(check_connection(tip.index, connection, old, tip.status))
+    known = [] if change.before is None else connection_form.wrong(change.before, _groups(old, tip))
+    told = [
+        each for each in connection_form.wrong(after, _groups(connection, tip)) if each not in known
+    ]
+    if told:
+        raise refusals.bad_content(*told, *to_messages(violations, change.pointers))
     if not violations:
-        _refuse_doubtful_zones(connection, tip)
+        _refuse_doubtful(connection, old, tip)
     grant = Grant(
-        kind,
-        uri,
+        change.kind,
+        change.uri,
         connection.fabric,
         after,
         wanted_by_connection(tip.index, connection),
         violations,
         _added(connection, old, tip),
-        causes=causes(connection_parts(connection, tip.index.endpoints, tip.index.chunks)),
+        change.pointers,
+        causes(connection_parts(connection, tip.index)),
+        ways=ways_of(initiators_of(connection, tip.index), tip.index),
     )
     return to_draft(grant, tip)
 
 
-def _refuse_mixed_sides(document: Mapping[str, Any]) -> None:
-    """Endpoints and EndpointGroups of one side exclude each other (Connection.v1_4_0 Links)."""
-    told = tuple(
-        messages.property_value_conflict(
-            f"Links/{ends}", f"Links/{groups}", f"#/Links/{ends}", f"#/Links/{groups}"
+def _remove(uri: str, document: Document, tip: Tip) -> Draft:
+    """Release what only this connection held."""
+    connection = read_connection(uri, document)
+    violations = tuple(check_connection_removal(tip.index, uri))
+    deleted = OutcomeKind.DELETED
+    grant = Grant(deleted, uri, connection.fabric, None, frozenset(), violations=violations)
+    return to_draft(grant, tip)
+
+
+RULES = DocumentRules("Connection", _judge, _remove, connection_form.complete)
+
+
+# -- actions ---------------------------------------------------------------------------------
+
+
+def act(write: Write, tip: Tip) -> Draft:
+    """Return the draft of Connection.AddVolumeInfo or RemoveVolumeInfo.
+
+    What is granted already, and what is not there to take away, changes nothing.
+    """
+    before = stored(tip, write.uri)
+    adds = write.action == "Connection.AddVolumeInfo"
+    if not adds and write.action != "Connection.RemoveVolumeInfo":
+        raise refusals.action_not_supported(write.action or "")
+    volume = link_parameter(write, "Volume", tip)
+    present = connection_form.rows(before, "VolumeInfo")
+    if adds:
+        row = {"Volume": {"@odata.id": volume}}
+        row |= {name: write.body[name] for name in _ROW if write.body.get(name) is not None}
+        held = any(_is_row(each, volume, row.get("LUN")) for each in present)
+        after = present if held and len(row) == 1 else [*present, row]
+    else:
+        lun = write.body.get("LUN")
+        after = [each for each in present if not _is_row(each, volume, lun)]
+    pointers = {volume: "#/Volume"}
+    return RULES.replace(write.uri, before, {**before, "VolumeInfo": after}, tip, pointers)
+
+
+_ROW = ("LUN", "AccessCapabilities")
+
+
+def _is_row(row: Mapping[str, Any], volume: str, lun: object) -> bool:
+    """Return whether a row of VolumeInfo is about that volume, and that LUN where one is given."""
+    return volume in uris_at(row, ["Volume"]) and lun in (None, row.get("LUN"))
+
+
+# -- what a connection names -----------------------------------------------------------------
+
+
+def _with_luns(document: Document, tip: Tip) -> Document:
+    """Say the LUN of volumes whose number is the same for every host (an NVMe NamespaceId)."""
+    if not document.get("VolumeInfo"):
+        return document
+    shown = []
+    for row in connection_form.rows(document, "VolumeInfo"):
+        volume = next((tip.index.volumes.get(uri) for uri in uris_at(row, ["Volume"])), None)
+        number = None if volume is None else volume.lun
+        shown.append(
+            row if number is None or row.get("LUN") is not None else {**row, "LUN": number}
         )
-        for ends, groups in _SIDES
-        if members(document, f"Links/{ends}") and members(document, f"Links/{groups}")
-    )
-    if told:
-        raise refusals.bad_content(*told)
+    return {**document, "VolumeInfo": shown}
 
 
-def _refuse_doubtful_zones(connection: Connection, tip: Tip) -> None:
-    """Refuse to rest on zones that all may still be taken back by their open operations."""
-    for initiator in connection.initiators:
-        for target in connection.targets:
+def _groups(connection: Connection | None, tip: Tip) -> dict[str, Document]:
+    """Return the documents of the endpoint groups that are named and there."""
+    named = () if connection is None else (*connection.initiator_groups, *connection.target_groups)
+    found = {uri: tip.document(uri) for uri in named if uri in tip.index.groups}
+    return {uri: document for uri, document in found.items() if document is not None}
+
+
+def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -> None:
+    """Refuse to rest on what may still be taken back: the only common zones, or new groups."""
+    before = () if old is None else (*old.initiator_groups, *old.target_groups)
+    for group in (*connection.initiator_groups, *connection.target_groups):
+        task = tip.busy(group)
+        if task is not None and group not in before:
+            raise refusals.busy(task)
+    for initiator in initiators_of(connection, tip.index):
+        for target in targets_of(connection, tip.index):
             common = tip.index.zones_of(initiator) & tip.index.zones_of(target)
             tasks = sorted(task for zone in common if (task := tip.busy(zone)) is not None)
             if common and len(tasks) == len(common):
@@ -105,14 +136,23 @@ def _refuse_doubtful_zones(connection: Connection, tip: Tip) -> None:
 
 
 def _added(connection: Connection, old: Connection | None, tip: Tip) -> dict[str, tuple[str, ...]]:
-    index = tip.index
-    ends = (*connection.initiators, *connection.targets)
-    chunks = [grant.chunk for grant in connection.chunks]
-    units = {uri: index.endpoints[uri].units for uri in ends if uri in index.endpoints}
-    units.update(
-        (uri, frozenset({index.chunks[uri].unit})) for uri in chunks if uri in index.chunks
-    )
-    if old is None:
-        return added_members((), (*ends, *chunks), units)
-    before = (*old.initiators, *old.targets, *(grant.chunk for grant in old.chunks))
-    return added_members(before, (*ends, *chunks), units)
+    """Return every member, with the units it brings, that only the changed connection names."""
+    now = _members(connection, tip)
+    return added_members(() if old is None else _members(old, tip), now, now)
+
+
+def _members(connection: Connection, tip: Tip) -> dict[str, frozenset[str]]:
+    """Return everything a connection names, in order, with the units behind it."""
+    index, found = tip.index, {}
+    for uri in (*connection.initiators, *connection.targets):
+        found[uri] = index.endpoints[uri].units if uri in index.endpoints else frozenset[str]()
+    for uri in (*connection.initiator_groups, *connection.target_groups):
+        ends = index.groups[uri].endpoints if uri in index.groups else ()
+        units = (index.endpoints[end].units for end in ends if end in index.endpoints)
+        found[uri] = frozenset[str]().union(*units)
+    for grant in connection.chunks:
+        chunk = index.chunks.get(grant.chunk)
+        found[grant.chunk] = frozenset() if chunk is None else frozenset({chunk.unit})
+    found.update((each.region, frozenset({each.region})) for each in connection.regions)
+    found.update((each.volume, frozenset({each.volume})) for each in connection.volumes)
+    return found

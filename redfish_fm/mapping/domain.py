@@ -8,8 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.values import VppbGrant
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.read import read_chunk, read_connection, read_endpoint, read_zone
+from redfish_fm.mapping.read import (
+    members,
+    read_chunk,
+    read_connection,
+    read_endpoint,
+    read_group,
+    read_region,
+    read_zone,
+    unit_behind,
+)
 from redfish_fm.mapping.uris import fabric_of
 
 Document = Mapping[str, Any]
@@ -38,8 +48,29 @@ def apply_document(
             handler(index, facts, uri, known)
 
 
+def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document | None) -> None:
+    """Make `index` reflect what is laid over the resource at `uri`: the port of a vPPB.
+
+    A port that names no unit grants nothing, as if it were not there.
+    """
+    place = facts.vppb_at(uri)
+    if place is None:
+        return
+    fabric, vppb = place
+    unit = unit_behind(next(iter(members(overlay or {}, "Links/Port")), ""), fabric, facts)
+    vcs = index.vcss.get((vppb.switch, vppb.vcs))
+    if unit is None or vcs is None or vcs.host is None:
+        index.remove_vppb_grant(uri)
+    else:
+        index.put_vppb_grant(VppbGrant(uri, fabric, vppb, unit, vcs.host))
+
+
 def _put_endpoint(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
     index.put_endpoint(read_endpoint(uri, document, facts))
+
+
+def _put_group(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
+    index.put_group(read_group(uri, document))
 
 
 def _put_zone(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
@@ -58,17 +89,29 @@ def _put_chunk(index: FabricIndex, facts: Facts, uri: str, document: Document) -
         index.put_chunk(chunk)
 
 
+def _put_region(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
+    region = read_region(uri, document, facts)
+    if region is None:
+        index.remove_region(uri)
+    else:
+        index.put_region(region)
+
+
 _Handler = Callable[[FabricIndex, Facts, str, Document], None]
-_OUTSIDE = frozenset({"MemoryChunks"})
+_OUTSIDE = frozenset({"MemoryChunks", "MemoryRegion"})
 _PUT: dict[str, _Handler] = {
     "Endpoint": _put_endpoint,
+    "EndpointGroup": _put_group,
     "Zone": _put_zone,
     "Connection": _put_connection,
     "MemoryChunks": _put_chunk,
+    "MemoryRegion": _put_region,
 }
 _REMOVE: dict[str, _Handler] = {
+    "EndpointGroup": lambda index, _facts, uri, _document: index.remove_group(uri),
     "Endpoint": lambda index, _facts, uri, _document: index.remove_endpoint(uri),
     "Zone": lambda index, _facts, uri, _document: index.remove_zone(uri),
     "Connection": lambda index, _facts, uri, _document: index.remove_connection(uri),
     "MemoryChunks": lambda index, _facts, uri, _document: index.remove_chunk(uri),
+    "MemoryRegion": lambda index, _facts, uri, _document: index.remove_region(uri),
 }

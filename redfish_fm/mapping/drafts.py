@@ -10,8 +10,8 @@ from enum import Enum
 from typing import Any, Protocol
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import VppbId
-from redfish_fm.fabric.values import Binding
+from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind
@@ -39,8 +39,8 @@ class Tip(Protocol):
         ...
 
     @property
-    def occupied(self) -> Container[VppbId]:
-        """The vPPBs that must not be granted: seen bound by others, releasing or unsettled."""
+    def occupied(self) -> Container[Place]:
+        """What must not be granted: vPPBs and parts seen taken by others, releasing, unsettled."""
         ...
 
     def new_id(self, n: int) -> str:
@@ -82,6 +82,10 @@ class Tip(Protocol):
         """Return the URIs of a collection's members."""
         ...
 
+    def linked_by(self, uri: str, pointer: str) -> Sequence[str]:
+        """Return the wanted resources that `uri` shows at the JSON pointer of derived links."""
+        ...
+
     def is_wanted(self, uri: str) -> bool:
         """Return whether `uri` lives in DOCUMENT space."""
         ...
@@ -108,6 +112,8 @@ class TakeBack(Enum):
     """The operation made the resource: delete it, and what it made with it."""
     REMOVE_MEMBERS = "remove-members"
     """The operation added members to it: remove exactly these again."""
+    CLEAR_PORT = "clear-port"
+    """The operation named a port in a vPPB's overlay: the vPPB names none again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +122,11 @@ class OperationDraft:
 
     `resources` are the URIs under change: they take only GET and DELETE until it is over.
     `granted`, `changed` (before, after) and `released` are bindings whose records stand among
-    the draft's edits; the hardware work is in `granted` and `released`. `resource` is what
-    `take_back` applies to, and `added` maps each member URI that the write added to it (endpoints
-    of a zone, chunks of a connection) to the units it brought, so that only what failed goes.
+    the draft's edits; the hardware work is in `granted` and `released`, and in the parts that are
+    `allocated` and `freed`. `joined` are those of `granted` that an earlier operation had bound
+    for another holder. `holders` keep the granted bindings alive. `resource` is what `take_back`
+    applies to, and `added` maps each member URI that the write added to it (endpoints of a zone,
+    chunks of a connection) to the units it brought, so that only what failed goes.
     """
 
     fabric: str
@@ -129,6 +137,10 @@ class OperationDraft:
     released: tuple[Binding, ...] = ()
     take_back: TakeBack = TakeBack.NOTHING
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    allocated: tuple[Allocation, ...] = ()
+    freed: tuple[Allocation, ...] = ()
+    joined: tuple[tuple[Binding, Binding], ...] = ()
+    holders: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
 from redfish_fm.fabric.model import BindTarget, PortId, VppbId
-from redfish_fm.fabric.values import Chunk, Unit
+from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit
 
 
 @dataclass(slots=True)
@@ -40,10 +40,37 @@ class Facts:
     target_units: dict[tuple[str, BindTarget], str] = field(default_factory=dict)
     resource_ports: dict[str, str] = field(default_factory=dict)
     """Device, logical device or endpoint to the switch port whose state is its state."""
+    state_sources: dict[str, str] = field(default_factory=dict)
+    """Resource in a module (drive, function, memory domain, chassis) to the unit it shares its
+    state with."""
+    port_serials: dict[str, str] = field(default_factory=dict)
+    """Switch port to the serial number of the device that belongs there."""
+    domains: dict[str, MemoryDomain] = field(default_factory=dict)
+    """Every memory domain by its URI."""
+    pools: dict[str, CapacityPool] = field(default_factory=dict)
+    """Every pool that parts are cut out of, by its id (the URI of what has the capacity)."""
+    regions: list[Region] = field(default_factory=list)
+    """Dynamic-capacity regions that an import brought."""
+    ways: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Unit of a device on several switch ports -> switch port -> the unit that is meant there."""
+    _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
+    _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
 
     def target_uri(self, fabric: str, target: BindTarget) -> str | None:
         """Return the URI of the switch port that `target` is behind."""
         return self.port_uris.get((fabric, PortId(target.switch, target.port)))
+
+    def vppb_at(self, uri: str) -> tuple[str, VppbId] | None:
+        """Return fabric and vPPB of the resource at `uri`, or None where no driver has one."""
+        if not self._vppbs_at:
+            self._vppbs_at.update((where, key) for key, where in self.vppb_uris.items())
+        return self._vppbs_at.get(uri)
+
+    def port_at(self, uri: str) -> tuple[str, PortId] | None:
+        """Return fabric and switch port of the resource at `uri`, or None."""
+        if not self._ports_at:
+            self._ports_at.update((where, key) for key, where in self.port_uris.items())
+        return self._ports_at.get(uri)
 
     def switch_port(self, uri: str) -> str:
         """Return the switch port at the other end of the cable, or `uri` itself."""
@@ -54,15 +81,21 @@ class Facts:
         return {(v.switch, v.vcs): v.host for v in self.vcss if v.fabric == fabric}
 
     def fill(self, index: FabricIndex) -> None:
-        """Put fabrics, units, virtual switches and chunks into `index`."""
+        """Put fabrics, units, virtual switches, pools and what is cut out of them into `index`."""
         for fabric in self.fabrics:
             index.put_fabric(fabric)
         for unit in self.units:
             index.put_unit(unit)
         for vcs in self.vcss:
             index.put_vcs(vcs)
+        for domain in self.domains.values():
+            index.put_domain(domain)
+        for pool in self.pools.values():
+            index.put_pool(pool)
         for chunk in self.chunks:
             index.put_chunk(chunk)
+        for region in self.regions:
+            index.put_region(region)
 
     def take(self, other: "Facts") -> None:
         """Add everything that `other` knows to this; the newer wins on a common key."""

@@ -1,76 +1,147 @@
-"""From a judged zone or connection to the Draft that commits it with its bindings.
+"""From a judged change of holders or parts to the Draft that commits it with its hardware work.
 
-Pure. The one place where violations, binding deltas and edits come together.
+Pure. The one place where violations, binding deltas, allocations and edits come together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from redfish_fm.fabric.binding import BindingDelta, binding_delta
-from redfish_fm.fabric.values import Binding, Violation
+from redfish_fm.fabric.binding import BindingDelta, Claim, binding_deltas
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import Place, VppbId
+from redfish_fm.fabric.values import Allocation, Binding, Violation
 from redfish_fm.mapping.bindings import delta_edits
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.resources import document_edit
 from redfish_fm.mapping.violations import to_error
+from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A judged change of one holder (zone or connection), not yet a draft.
+    """A judged change of one resource, not yet a draft. Most are holders (zone, connection).
 
-    `document` None deletes it. `wanted` are the (unit, host) pairs it is to hold from now on;
-    `added` the members that are new in it, with the units each brings; `causes` is unit -> the
-    first reference in the body that brings it, for refusals to name.
+    `document` None deletes it; `edits`, where given, are written instead of it. `wanted` are the
+    (unit, host) pairs it is to hold from now on; `added` the members that are new in it, with the
+    units each brings; `causes` is unit -> the first reference in the body that brings it, for
+    refusals to name; `fixed` is unit -> the vPPB that it has to be bound to. `others` are further
+    holders whose claims change with it (the connections of an endpoint group), each with all it
+    is to hold. `allocated` and `freed` are parts of pools. `take_back`: what undoing means,
+    where that does not follow from `kind`. `ways` is host -> the switch ports by which it is named:
+    where one of them is on the unit's switch, its vPPBs are the ones to take.
     """
 
     kind: OutcomeKind
     uri: str
     fabric: str
     document: Mapping[str, Any] | None
-    wanted: frozenset[tuple[str, str]]
+    wanted: frozenset[Claim] = frozenset()
     violations: tuple[Violation, ...] = ()
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pointers: Mapping[str, str] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
+    allocated: tuple[Allocation, ...] = ()
+    freed: tuple[Allocation, ...] = ()
+    others: Mapping[str, frozenset[Claim]] = field(default_factory=dict)
+    fixed: Mapping[str, VppbId] = field(default_factory=dict)
+    ways: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    edits: tuple[Edit, ...] | None = None
+    take_back: TakeBack | None = None
 
 
 def to_draft(grant: Grant, tip: Tip) -> Draft:
     """Return the draft of `grant`; raises RedfishError with every violation there is."""
-    delta = binding_delta(tip.index, grant.uri, grant.wanted, tip.occupied, grant.causes)
+    wanted = {grant.uri: grant.wanted, **grant.others}
+    occupied = _OffTheWay(tip.index, tip.occupied, grant.ways) if grant.ways else tip.occupied
+    delta = binding_deltas(tip.index, wanted, occupied, grant.causes, grant.fixed)
     violations = _distinct((*grant.violations, *delta.violations))
     if violations:
         raise to_error(violations, grant.pointers)
-    edits = (document_edit(tip, grant.uri, grant.document), *delta_edits(delta))
-    return Draft(grant.kind, grant.uri, edits, _operation(grant, delta))
+    written = grant.edits
+    if written is None:
+        written = (document_edit(tip, grant.uri, grant.document),)
+    edits = (*written, *delta_edits(delta))
+    return Draft(grant.kind, grant.uri, edits, _operation(grant, delta, tip))
+
+
+def ways_of(endpoints: Iterable[str], index: FabricIndex) -> dict[str, frozenset[str]]:
+    """Return host -> the ports of its endpoints among `endpoints`."""
+    ways: dict[str, frozenset[str]] = {}
+    for uri in endpoints:
+        endpoint = index.endpoints.get(uri)
+        if endpoint is not None and endpoint.host is not None and endpoint.ports:
+            ways[endpoint.host] = ways.get(endpoint.host, frozenset()) | endpoint.ports
+    return ways
+
+
+class _OffTheWay:
+    """What must not be chosen: what is occupied, and vPPBs behind other ports than those named."""
+
+    def __init__(
+        self, index: FabricIndex, occupied: Container[Place], ways: Mapping[str, frozenset[str]]
+    ) -> None:
+        self._index = index
+        self._occupied = occupied
+        self._ways = ways
+
+    def __contains__(self, place: object) -> bool:
+        return place in self._occupied or (isinstance(place, VppbId) and self._is_off(place))
+
+    def _is_off(self, vppb: VppbId) -> bool:
+        vcs = self._index.vcss.get((vppb.switch, vppb.vcs))
+        named = self._ways.get((vcs.host if vcs else None) or "")
+        if vcs is None or vcs.host is None or not named or vcs.port in named:
+            return False
+        mine = self._index.vcs_of_host(vcs.fabric, vcs.host, vppb.switch)
+        return any(other.port in named for other in mine)
 
 
 def _distinct(violations: Iterable[Violation]) -> list[Violation]:
     return list(dict.fromkeys(violations))
 
 
-def _operation(grant: Grant, delta: BindingDelta) -> OperationDraft | None:
+def _operation(grant: Grant, delta: BindingDelta, tip: Tip) -> OperationDraft | None:
     # A binding that another holder asked for may not be observed yet: joining it waits as well.
-    joined = [(old, new) for old, new in delta.changed if grant.uri in new.holders]
-    granted = (*delta.granted, *(new for _old, new in joined))
-    if not granted and not delta.released:
+    joining = [pair for pair in delta.changed if pair[1].holders - pair[0].holders]
+    granted = (*delta.granted, *(after for _before, after in joining))
+    if not (granted or delta.released or grant.allocated or grant.freed):
         return None
     return OperationDraft(
         grant.fabric,
         grant.uri,
-        frozenset({grant.uri}),
+        _resources(grant, delta),
         granted,
-        tuple(pair for pair in delta.changed if pair not in joined),
+        tuple(pair for pair in delta.changed if pair not in joining),
         delta.released,
         _take_back(grant, granted),
         dict(grant.added),
+        grant.allocated,
+        grant.freed,
+        tuple(pair for pair in joining if _is_established(pair[0], tip)),
+        frozenset({grant.uri, *grant.others}),
     )
 
 
-def _take_back(grant: Grant, granted: tuple[Binding, ...]) -> TakeBack:
-    if not granted:
+def _resources(grant: Grant, delta: BindingDelta) -> frozenset[str]:
+    """Return what takes no write meanwhile: what was written, its parts, who gains or loses."""
+    records = (*delta.granted, *delta.released, *(each for pair in delta.changed for each in pair))
+    holders = {holder for record in records for holder in record.holders & grant.others.keys()}
+    parts = {part.holder for part in (*grant.allocated, *grant.freed)}
+    return frozenset({grant.uri, *holders, *parts})
+
+
+def _is_established(record: Binding, tip: Tip) -> bool:
+    """Whether an earlier operation has ended with this binding: its contents are in use."""
+    return any(tip.busy(holder) is None for holder in record.holders)
+
+
+def _take_back(grant: Grant, granted: Sequence[Binding]) -> TakeBack:
+    if not (granted or grant.allocated):
         return TakeBack.NOTHING
+    if grant.take_back is not None:
+        return grant.take_back
     return TakeBack.DELETE if grant.kind is OutcomeKind.CREATED else TakeBack.REMOVE_MEMBERS
 
 

@@ -14,9 +14,11 @@ from redfish_fm.fabric.inventory import defects as inventory_defects
 from redfish_fm.fabric.model import FabricKind, Inventory
 from redfish_fm.fabric.values import Binding, Violation
 from redfish_fm.fabric.zoning import existing_violations
+from redfish_fm.mapping.address_pools import with_back_links
 from redfish_fm.mapping.domain import apply_document, type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported_bindings import implied_bindings
+from redfish_fm.mapping.imported_memory import chunks_with_lds
 from redfish_fm.mapping.imported_switches import derive_inventory, read_cabling
 from redfish_fm.mapping.imported_units import read_hosts, read_units
 from redfish_fm.mapping.links import strip_inverse
@@ -37,7 +39,7 @@ REPLACED = (
 """What the service itself offers instead, with everything below; and the root, alone."""
 
 ROOT = "/redfish/v1"
-CHANGEABLE = frozenset({"Zone", "Connection", "Endpoint"})
+CHANGEABLE = frozenset({"AddressPool", "Connection", "Endpoint", "EndpointGroup", "Zone"})
 
 KINDS = {
     "PCIe": FabricKind.BIND,
@@ -84,6 +86,7 @@ def analyse(documents: Documents) -> Imported:
     tidy = {uri.rstrip("/"): dict(document) for uri, document in sorted(documents.items())}
     replaced = [uri for uri in tidy if _is_replaced(uri)]
     kept = {uri: document for uri, document in tidy.items() if not _is_replaced(uri)}
+    kept.update(chunks_with_lds(kept))
     facts, defects = Facts(), list(_form_defects(kept))
     _read_fabrics(kept, facts, defects)
     read_hosts(kept, facts)
@@ -138,7 +141,8 @@ def _split(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
     wanted: dict[str, dict[str, Any]] = {}
     inventory: dict[str, dict[str, Any]] = {}
-    for uri, document in documents.items():
+    completed = with_back_links(documents)
+    for uri, document in ({**documents, **completed}).items():
         name, fabric = type_name(document), fabric_of(uri)
         kept = _without_observed(name, _tidy(name, document), fabric in driven)
         changeable = name in CHANGEABLE and fabric is not None

@@ -180,7 +180,9 @@ def _switch(
     ]
     vcss = _documented_vcss(documents, facts, fabric, switch, uri, defects)
     _complete(ports, vcss, hosts, switch, uri, defects)
-    facts.vcss.extend(VcsFact(fabric, switch, vcs.id, vcs.host, vcs.vppb_count) for vcs in vcss)
+    for vcs in vcss:
+        port = facts.port_uris.get((fabric, PortId(switch, vcs.upstream_port)))
+        facts.vcss.append(VcsFact(fabric, switch, vcs.id, vcs.host, vcs.vppb_count, port=port))
     kind = document.get("SwitchType")
     return Switch(
         switch,

@@ -11,6 +11,7 @@ from redfish_fm.fabric.model import BindTarget, FabricKind
 from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported_memory import read_memory
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import (
     EXEMPT_ENTITIES,
@@ -18,7 +19,6 @@ from redfish_fm.mapping.read import (
     endpoint_ports,
     entities_of,
     members,
-    read_chunk,
     units_of,
 )
 from redfish_fm.mapping.uris import fabric_of
@@ -101,10 +101,7 @@ def read_units(documents: Documents, facts: Facts, defects: list[str]) -> None:
     _merge_shared_ports(documents, facts, defects)
     _report_durable_names(documents, facts, defects)
     _describe(documents, facts, defects)
-    for uri, document in of_type(documents, "MemoryChunks"):
-        chunk = read_chunk(uri, document, facts)
-        if chunk is not None:
-            facts.chunks.append(chunk)
+    read_memory(documents, facts)
 
 
 def _name_devices(documents: Documents, facts: Facts) -> None:

@@ -5,7 +5,7 @@ Port, VirtualCXLSwitch, VirtualPCI2PCIBridge, Endpoint, Manager; hosts and devic
 PCIe partitions have no resource type: they show only in endpoints, zones and ports.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from redfish_fm.fabric.model import (
     Device,
     FabricKind,
     Inventory,
-    LogicalDevice,
     Port,
     PortId,
     PortRole,
@@ -25,14 +24,9 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
-from redfish_fm.mapping.devices import (
-    CXL_TYPES,
-    device_uri,
-    entities,
-    ld_uri,
-    logical_devices,
-    render_device,
-)
+from redfish_fm.mapping.device_names import CXL_TYPES
+from redfish_fm.mapping.device_ways import device_uri, ld_uri, ways
+from redfish_fm.mapping.devices import entities, render_device
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.hosts import (
     host_port_uri,
@@ -40,6 +34,7 @@ from redfish_fm.mapping.hosts import (
     render_host_ports,
     system_uri,
 )
+from redfish_fm.mapping.plugged import state_sources
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
 
 MANAGER_ID = "FM"
@@ -70,6 +65,7 @@ def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
         _render_fabric(out, inventory)
     _render_service_collections(out, found)
     out.link_back()
+    out.facts.state_sources = state_sources(out.documents, out.facts)
     return RenderedInventory(out.documents, out.facts)
 
 
@@ -114,6 +110,12 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
         Connections=out.collection(
             uris.CONNECTIONS.format(**place), "Connection", f"Connections of {name}"
         ),
+        EndpointGroups=out.collection(
+            uris.ENDPOINT_GROUPS.format(**place), "EndpointGroup", f"Endpoint groups of {name}"
+        ),
+        AddressPools=out.collection(
+            uris.ADDRESS_POOLS.format(**place), "AddressPool", f"Address pools of {name}"
+        ),
         Links={"ManagedBy": refs([uris.MANAGER.format(manager=MANAGER_ID)])},
     )
     for host in inventory.hosts:
@@ -129,16 +131,19 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
 
 def _render_devices(out: Rendering, inventory: Inventory) -> None:
     binder = Binder.ZONE if inventory.kind is FabricKind.BIND else Binder.NOTHING
-    plugged: dict[str, PortId] = {}
+    plugged: dict[str, list[Port]] = {}
     for switch in inventory.switches:
         for port in switch.ports:
             if port.device is not None:
-                plugged.setdefault(port.device, port.id)
+                plugged.setdefault(port.device, []).append(port)
     for device in inventory.devices:
-        port_id = plugged.get(device.id)
-        render_device(out, device, inventory.fabric, binder, port_id)
-        if port_id is not None:
-            _render_targets(out, inventory, device, port_id)
+        if device.attachment is Attachment.SUBSYSTEM:
+            continue
+        # Heads are counted by the driver where it knows them, else in the order of the switches.
+        found = sorted(plugged.get(device.id, ()), key=lambda port: port.head or 0)
+        ports = [port.id for port in found]
+        render_device(out, device, inventory.fabric, binder, ports)
+        _render_targets(out, inventory, device, ports, binder)
 
 
 def _port_uri(fabric: str, port: PortId) -> str:
@@ -194,8 +199,8 @@ def _render_port(
     out.facts.port_uris[fabric, port.id] = uri
     if port.host is not None:
         out.facts.port_hosts[uri] = system_uri(port.host)
-    if device is not None:
-        out.facts.port_units[uri] = frozenset({device_uri(device)})
+    if device is not None and device.serial_number:
+        out.facts.port_serials[uri] = device.serial_number
     far_end = host_port_uri(port)
     out.put(
         uri,
@@ -234,7 +239,9 @@ def _connected_type(device: Device) -> str:
 
 def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) -> None:
     host = None if vcs.host is None else system_uri(vcs.host)
-    out.facts.vcss.append(VcsFact(fabric, switch.id, vcs.id, host, vcs.vppb_count))
+    upstream = _port_uri(fabric, PortId(switch.id, vcs.upstream_port))
+    fact = VcsFact(fabric, switch.id, vcs.id, host, vcs.vppb_count, port=upstream)
+    out.facts.vcss.append(fact)
     if switch.protocol != "CXL":
         return
     place = {"fabric": fabric, "switch": switch.id, "vcs": vcs.id}
@@ -282,27 +289,25 @@ def _render_initiator(out: Rendering, inventory: Inventory, port: Port) -> None:
     )
 
 
-def _render_targets(out: Rendering, inventory: Inventory, device: Device, port: PortId) -> None:
-    own = _port_uri(inventory.fabric, port)
-    out.facts.resource_ports[device_uri(device)] = own
-    for endpoint_id, ld in _target_ids(device):
-        uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=endpoint_id)
+def _render_targets(
+    out: Rendering, inventory: Inventory, device: Device, ports: list[PortId], binder: Binder
+) -> None:
+    """Add an endpoint for each way to have the device; one that is plugged in nowhere has none."""
+    if ports:
+        out.facts.resource_ports[device_uri(device)] = _port_uri(inventory.fabric, ports[0])
+    for way in ways(device, ports, binder):
+        if way.port is None:
+            continue
+        own = _port_uri(inventory.fabric, way.port)
+        uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=way.endpoint)
         out.facts.resource_ports[uri] = own
-        if ld is not None:
-            out.facts.resource_ports[ld_uri(device, ld.id)] = own
+        if way.ld is not None:
+            out.facts.resource_ports.setdefault(ld_uri(device, way.ld.id), own)
         out.put(
             uri,
             "Endpoint",
-            device.name if ld is None or not device.lds else f"LD {ld.id} of {device.name}",
+            way.name,
             EndpointProtocol="PCIe" if device.attachment is Attachment.PCIE else "CXL",
-            ConnectedEntities=list(entities(device, ld)),
+            ConnectedEntities=list(entities(device, way, ports)),
             Links={"ConnectedPorts": refs([own])},
         )
-
-
-def _target_ids(device: Device) -> Iterator[tuple[str, LogicalDevice | None]]:
-    """One endpoint per device, and for an MLD one per LD: what can be given away alone."""
-    if device.attachment is Attachment.MLD:
-        yield from ((f"{device.id}-ld{ld.id}", ld) for ld in device.lds)
-    else:
-        yield device.id, next(iter(logical_devices(device)), None)

@@ -18,6 +18,11 @@ FORWARD: dict[str, tuple[tuple[str, str], ...]] = {
         ("Links/InitiatorEndpointGroups", "/Links/Connections"),
         ("Links/TargetEndpointGroups", "/Links/Connections"),
     ),
+    "MemoryChunks": (("Links/CXLLogicalDevices", "/Links/MemoryChunks"),),
+    "AddressPool": (
+        ("Links/Endpoints", "/Links/AddressPools"),
+        ("Links/Zones", "/Links/AddressPools"),
+    ),
     "Endpoint": (
         ("ConnectedEntities/EntityLink", "/Links/Endpoints"),
         ("Links/LocalPorts", "/Links/AssociatedEndpoints"),
@@ -33,12 +38,12 @@ _PATHS = {
 }
 
 INVERSE: dict[str, tuple[str, ...]] = {
-    "Endpoint": ("Zones", "Connections"),
+    "Endpoint": ("Zones", "Connections", "AddressPools"),
     "EndpointGroup": ("Connections",),
-    "Zone": ("ContainedByZones",),
+    "Zone": ("ContainedByZones", "AddressPools"),
     "Port": ("AssociatedEndpoints",),
     "AccelerationFunction": ("Endpoints",),
-    "CXLLogicalDevice": ("Endpoints",),
+    "CXLLogicalDevice": ("Endpoints", "MemoryChunks"),
     "ComputerSystem": ("Endpoints",),
     "Drive": ("Endpoints",),
     "FabricAdapter": ("Endpoints",),
@@ -99,6 +104,10 @@ def _targets(uri: str, pointer: str, aliases: Mapping[str, str]) -> Iterator[str
 _ENTITY_PARENTS = [[name] for name in sorted(ENTITY_COLLECTIONS)]
 
 
+_OBJECT = (dict, Mapping)
+"""What is a JSON object; dict first, which all parsed ones are and which is told at once."""
+
+
 def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
     """Yield every @odata.id found by walking `path`, through lists, without trailing slash."""
     for done, name in enumerate(path):
@@ -108,9 +117,9 @@ def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
             for member in value:
                 yield from uris_at(member, path[done:])
             return
-        value = value.get(name) if isinstance(value, dict | Mapping) else None
+        value = value.get(name) if isinstance(value, _OBJECT) else None
     for end in value if isinstance(value, list) else (value,):
-        uri = end.get("@odata.id") if isinstance(end, dict | Mapping) else None
+        uri = end.get("@odata.id") if isinstance(end, _OBJECT) else None
         if isinstance(uri, str):
             yield uri.rstrip("/")
 

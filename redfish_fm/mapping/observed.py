@@ -1,242 +1,469 @@
-"""What was seen of a fabric, as properties laid over its resources.
+"""What was seen of one fabric, as properties laid over its resources.
 
-Pure: one sight in, patches out, no memory. Patches replace each other whole per URI, so what is
-not known is simply absent. Owned here and nowhere else: Status of ports, vPPBs, devices,
-endpoints, zones and connections, LinkStatus, BindingStatus, BoundLDId and Links.Port of vPPBs.
+Pure and mutable: one per reconcile loop. It compares each look with the one before and says anew
+only what changed, so a look costs comparisons of the observation and the rendering of what is
+different. Owned here and nowhere else: Status of ports, vPPBs, devices, endpoints, zones,
+connections and parts of pools; LinkStatus, BindingStatus, BoundLDId and Links.Port of vPPBs,
+NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB of logical devices, our OEM part of pools.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
+from redfish_fm.fabric.health import Condition
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import BindTarget, Observation, PortState, VppbId
-from redfish_fm.fabric.values import Binding, Endpoint, Role, Violation
+from redfish_fm.fabric.model import BindTarget, Media, PartKind, PortId, VppbId
+from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role, Unit
+from redfish_fm.mapping import conditions
+from redfish_fm.mapping.bindings import decode_binding
+from redfish_fm.mapping.capacity import AWAITING, ld_size_mib, memory_pools, pool_properties
+from redfish_fm.mapping.dependencies import Links, allocations, holder_links, holders_of
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.plugged import Plugged, chassis_of
+from redfish_fm.mapping.port_status import (
+    SeenPort,
+    device_status,
+    host_status,
+    port_conditions,
+    port_properties,
+)
 from redfish_fm.mapping.rendering import ref
+from redfish_fm.mapping.sights import FabricSight, Lasting
+from redfish_fm.mapping.statuses import Patch, Statuses
 from redfish_fm.mapping.uris import FABRIC
-
-Patch = dict[str, Any]
+from redfish_fm.redfish.changes import Edit, Space
 
 OK = {"State": "Enabled", "Health": "OK"}
 STARTING = {"State": "Starting", "Health": "OK"}
-OFFLINE = {"State": "UnavailableOffline", "Health": "Critical"}
-ABSENT = {"State": "Absent", "Health": "Critical"}
+OFFLINE = "UnavailableOffline"
 
-ERRORS_DETECTED = "ResourceEvent.1.4.ResourceErrorsDetected"
-"""MessageId of a Condition: property and kind of error are its arguments."""
-
-
-@dataclass(frozen=True, slots=True)
-class FabricSight:
-    """One look at one fabric with what it means. Made by control after each observation.
-
-    `observation` None: no switch answers. `unmet` are wanted vPPBs not seen as wanted, `opening`
-    those among them that an open operation is still binding; `foreign` is bound but not ours.
-    """
-
-    fabric: str
-    observation: Observation | None
-    unmet: frozenset[VppbId] = frozenset()
-    foreign: tuple[tuple[VppbId, BindTarget], ...] = ()
-    violations: tuple[Violation, ...] = ()
-    opening: frozenset[VppbId] = frozenset()
-    since: Mapping[Violation, str] = field(default_factory=dict)
-    """When each violation was first seen, as DateTime text; where absent none is shown."""
-
-
-def observed_patches(facts: Facts, index: FabricIndex, sight: FabricSight) -> dict[str, Patch]:
-    """Return the observed properties of everything in the sight's fabric, by URI.
-
-    Resources of unreachable switches are left out: what was last seen of them stays shown.
-    """
-    patches: dict[str, Patch] = {FABRIC.format(fabric=sight.fabric): _fabric(sight)}
-    seen = sight.observation
-    if seen is None:
-        return patches
-    ports = _port_states(facts, seen)
-    patches.update(_switches(facts, seen))
-    patches.update((uri, _port(state)) for uri, state in ports.items())
-    patches.update(_vppbs(facts, sight, seen))
-    patches.update(_plugged(facts, ports))
-    patches.update(_endpoints(index, ports, sight.fabric))
-    patches.update(_holders(index, sight, seen))
-    for violation in sight.violations:
-        _mark(patches, violation, sight)
-    return patches
+_Conditions = tuple[Condition, ...]
 
 
 def unseen_patch(index: FabricIndex, uri: str) -> Patch | None:
-    """Return what is shown of a zone or connection that nobody has looked at yet; else None.
+    """Return what is shown of what a client made and nobody has looked at yet; else None.
 
-    What wants bindings is Starting until they are seen; what wants none has nothing to wait for.
+    What waits for hardware is Starting until it is seen; the rest has nothing to wait for.
     """
-    if uri not in index.zones and uri not in index.connections:
-        return None
-    return {"Status": dict(STARTING if index.bindings_of_holder(uri) else OK)}
+    if uri in index.zones or uri in index.connections:
+        return {"Status": dict(STARTING if index.bindings_of_holder(uri) else OK)}
+    return {"Status": dict(STARTING)} if any(allocations(index, uri)) else None
 
 
-def _fabric(sight: FabricSight) -> Patch:
-    seen = sight.observation
-    if seen is None:
-        return {"Status": OFFLINE}
-    health = "Critical" if sight.violations else "Warning" if sight.foreign else "OK"
-    if seen.unreachable and health == "OK":
-        health = "Warning"
-    return {"Status": {"State": "Enabled", "Health": health}}
+class ObservedFabric:
+    """Looks at one fabric, one after another; `rendered` counts resources said anew.
 
+    Call `touched` with every published edit and `look` after every observation. Nodes of the
+    health graph that are no resources have names that are no URIs: a switch's silence, a binding.
+    """
 
-def _port_states(facts: Facts, seen: Observation) -> dict[str, PortState]:
-    found = {}
-    for port, state in seen.ports.items():
-        uri = facts.port_uris.get((seen.fabric, port))
-        if uri is not None and port.switch not in seen.unreachable:
-            found[uri] = state
-    return found
+    def __init__(self, fabric: str, statuses: Statuses) -> None:
+        self.fabric = fabric
+        self.uri = FABRIC.format(fabric=fabric)
+        self.rendered = 0
+        self._statuses = statuses
+        self._facts: Facts | None = None
+        self._index = FabricIndex()
+        self._last = Lasting()
+        self._links: dict[str, Links] = {}
+        self._marks: dict[str, _Conditions] = {}
+        self._parts_at: dict[str, set[str]] = {}
+        self._port_of_part: dict[str, str] = {}
+        self._pools: dict[PortId, CapacityPool] = {}
+        self._touched: set[str] = set()
+        self._dirty: set[str] = set()
+        self._dirty_vppbs: set[VppbId] = set()
+        self._sight = FabricSight(fabric, None)
 
+    def touched(self, edits: Iterable[Edit]) -> None:
+        """Note published edits: what they concern is looked at anew next time."""
+        for edit in edits:
+            if edit.space is Space.DOCUMENT:
+                self._touched.add(edit.key)
+            elif edit.space is Space.BINDING and edit.key.startswith(f"{self.fabric}|"):
+                for binding in map(decode_binding, filter(None, (edit.pre, edit.post))):
+                    self._touched |= binding.holders
+                    self._dirty_vppbs.add(binding.vppb)
 
-def _switches(facts: Facts, seen: Observation) -> Iterator[tuple[str, Patch]]:
-    bound: dict[str, int] = {}
-    for vppb, target in seen.bindings.items():
-        if (seen.fabric, vppb) in facts.vppb_uris:
-            bound[vppb.switch] = bound.get(vppb.switch, 0) + (target is not None)
-    for (fabric, switch), uri in facts.switch_uris.items():
-        if fabric != seen.fabric:
-            continue
-        if switch in seen.unreachable:
-            yield uri, {"Status": OFFLINE}
-        elif switch in bound:
-            yield uri, {"Status": OK, "CXL": {"NumberOfBoundvPPBs": bound[switch]}}
+    def look(self, facts: Facts, index: FabricIndex, sight: FabricSight) -> dict[str, Patch | None]:
+        """Return the observed properties that changed since the last look, by URI; None: gone.
+
+        What is behind an unreachable switch keeps what was last seen of it.
+        """
+        if facts is not self._facts:
+            self._meet(facts)
+        if index is not self._index:
+            # After a reload from disk nothing is known of what changed.
+            self._index = index
+            self._touched |= {*self._links, *_all_wanted(index, self.fabric)}
+            self._dirty_vppbs |= {*index.bindings}
+        self._compare(sight)
+        for uri in self._touched:
+            self._relink(uri)
+        self._touched = set()
+        self._render()
+        return self._statuses.take_patches(sight.now)
+
+    # -- what is different -------------------------------------------------------------------
+
+    def _meet(self, facts: Facts) -> None:
+        self._facts = facts
+        self._plugged = Plugged(facts, self.fabric)
+        self._serials = facts.port_serials
+        self._pools = memory_pools(facts, self.fabric)
+        self._pools_by_id = {pool.id: pool for pool in self._pools.values()}
+        self._switch_uris = {switch: uri for (fabric, switch), uri in facts.switch_uris.items()
+                             if fabric == self.fabric}  # fmt: skip
+        self._switch_ids = {uri: switch for switch, uri in self._switch_uris.items()}
+        graph = self._statuses.graph
+        for uri in self._switch_uris.values():
+            graph.link(uri, self.uri)
+        for port, uri in self._plugged.port_uris.items():
+            if port.switch in self._switch_uris:
+                graph.link(uri, self._switch_uris[port.switch])
+        for unit, chassis in self._plugged.chassis_links():
+            graph.link(unit, chassis)
+        self._dirty |= {*self._switch_uris.values()}
+
+    def _compare(self, sight: FabricSight) -> None:
+        before, self._sight = self._sight, sight
+        news = self._last.compare(sight.observation, self._switch_uris)
+        for port in news.ports:
+            self._port_changed(port)
+        for vppb in news.vppbs:
+            self._dirty_vppbs.add(vppb)
+            self._dirty.add(self._switch_uris.get(vppb.switch, self.uri))
+        for target in (*news.parts, *(before.unmet_parts ^ sight.unmet_parts)):
+            self._part_changed(target)
+        for switch in news.switches:
+            self._switch_changed(switch)
+        foreign = {vppb for vppb, _ in set(before.foreign) ^ set(sight.foreign)}
+        for vppb in {*foreign, *(before.unmet ^ sight.unmet), *(before.opening ^ sight.opening)}:
+            self._dirty_vppbs.add(vppb)
+        if before.violations != sight.violations:
+            self._mark()
+        self._dirty.add(self.uri)
+
+    def _port_changed(self, port: PortId) -> None:
+        uri = self._plugged.port_uris.get(port)
+        if uri is not None:
+            self._dirty.add(uri)
+            self._dirty.update(self._plugged.shown_by.get(uri, ()))
+            self._dirty |= self._index.endpoints_of_port(uri)
+            self._dirty |= self._parts_at.get(uri, set())
+
+    def _part_changed(self, target: BindTarget) -> None:
+        unit = self._plugged.unit_of_target.get(target)
+        if unit is not None:
+            self._dirty.add(unit)
+            self._dirty.update(self._plugged.in_unit.get(unit, ()))
+        place = PortId(target.switch, target.port)
+        self._dirty |= self._parts_at.get(self._plugged.port_uris.get(place) or "", set())
+        if place in self._pools:
+            self._dirty.add(self._pools[place].id)
+            holding = self._plugged.unit_of_target.get(replace(target, region=None))
+            self._dirty |= set() if holding is None else {holding}
+
+    def _switch_changed(self, switch: str) -> None:
+        uri = self._switch_uris[switch]
+        silent = switch in self._last.unreachable
+        self._dirty.add(uri)
+        self._statuses.graph.set_own(_silence(uri), [conditions.stale(uri)] if silent else [])
+        for vppb, binding in self._index.bindings.items():
+            if vppb.switch == switch and binding.fabric == self.fabric:
+                self._dirty_vppbs.add(vppb)
+
+    def _mark(self) -> None:
+        """Note at the unit, and at who rightly holds it, that the wrong host reaches it."""
+        before, marks = self._marks, dict[str, _Conditions]()
+        for violation in self._sight.violations:
+            for uri in filter(None, (violation.subject, violation.holder)):
+                marks[uri] = (*marks.get(uri, ()), conditions.violated(violation))
+        self._marks = marks
+        self._dirty |= {uri for uri in {*before, *marks} if before.get(uri) != marks.get(uri)}
+
+    # -- who depends on whom -----------------------------------------------------------------
+
+    def _relink(self, uri: str) -> None:
+        """Bring the links of a zone, connection or endpoint, and of who names it, up to date."""
+        endpoint = self._index.endpoints.get(uri)
+        links = holder_links(self._index, uri, self.fabric)
+        if endpoint is not None and endpoint.fabric == self.fabric:
+            links = frozenset(self._endpoint_links(endpoint))
+        before = self._links.get(uri, frozenset())
+        known = uri in self._links or uri in self._statuses
+        self._relink_to(uri, before, links)
+        self._place_parts(uri)
+        if known or links or any(allocations(self._index, uri)):
+            self._dirty.add(uri)
+        if endpoint is not None or uri not in self._index.zones:
+            for holder in holders_of(self._index, uri):
+                if holder not in self._touched:
+                    links = holder_links(self._index, holder, self.fabric)
+                    self._relink_to(holder, self._links.get(holder, frozenset()), links)
+
+    def _relink_to(self, uri: str, before: Links, after: Links) -> None:
+        graph = self._statuses.graph
+        for child, parent in after - before:
+            graph.link(child, parent)
+        for child, parent in before - after:
+            graph.unlink(child, parent)
+        if after:
+            self._links[uri] = after
         else:
-            yield uri, {"Status": OK}
+            self._links.pop(uri, None)
+
+    def _endpoint_links(self, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+        for port in endpoint.ports:
+            place = self._plugged.port_ids.get(port)
+            if place is not None and place.switch in self._switch_uris:
+                yield _silence(self._switch_uris[place.switch]), endpoint.id
+        if endpoint.host is not None and endpoint.host != endpoint.id:
+            yield endpoint.id, endpoint.host
+
+    def _place_parts(self, uri: str) -> None:
+        before = self._port_of_part.pop(uri, None)
+        if before is not None:
+            self._parts_at[before].discard(uri)
+            self._pool_changed(before)
+        for allocation in allocations(self._index, uri):
+            place = PortId(allocation.target.switch, allocation.target.port)
+            port = self._plugged.port_uris.get(place)
+            if port is not None and allocation.fabric == self.fabric:
+                self._port_of_part[uri] = port
+                self._parts_at.setdefault(port, set()).add(uri)
+                self._pool_changed(port)
+
+    def _pool_changed(self, port: str) -> None:
+        pool = self._pools.get(self._plugged.port_ids[port])
+        self._dirty |= set() if pool is None else {pool.id}
+
+    # -- saying it anew ----------------------------------------------------------------------
+
+    def _render(self) -> None:
+        foreign = {vppb for vppb, _ in self._sight.foreign}
+        for vppb in self._dirty_vppbs:
+            self._render_vppb(vppb, vppb in foreign)
+        self._dirty_vppbs = set()
+        dirty, self._dirty = self._dirty, set()
+        for uri in dirty:
+            self.rendered += 1
+            self._render_one(uri)
+
+    def _render_one(self, uri: str) -> None:
+        index, plugged = self._index, self._plugged
+        if uri == self.uri:
+            self._render_fabric()
+        elif uri in self._switch_ids:
+            self._render_switch(uri)
+        elif uri in plugged.port_ids:
+            self._render_port(uri)
+        elif uri in index.endpoints:
+            self._render_endpoint(index.endpoints[uri])
+        elif uri in index.zones or uri in index.connections:
+            self._render_holder(uri)
+        elif self._facts is not None and self._facts.vppb_at(uri) is not None:
+            return  # a vPPB that holds its own binding; what is seen there is rendered by place
+        elif any(allocations(index, uri)):
+            self._render_part(uri)
+        elif uri in plugged.ports_of:
+            self._render_resource(uri)
+        elif uri in self._marks:
+            self._say(uri, "Enabled")
+        else:
+            self._statuses.forget(uri)
+
+    def _say(
+        self, uri: str, state: str, own: _Conditions = (), properties: Patch | None = None
+    ) -> None:
+        self._statuses.show(uri, state, (*own, *self._marks.get(uri, ())), properties)
+
+    def _render_fabric(self) -> None:
+        sight = self._sight
+        if sight.observation is None:
+            self._say(self.uri, OFFLINE, (conditions.silent(self.uri),))
+            return
+        own = [conditions.violated(each) for each in sight.violations]
+        own += [conditions.foreign(self._place(vppb, target)) for vppb, target in sight.foreign]
+        ports = sorted({*map(self._port, sight.foreign_parts)})
+        own += [conditions.foreign_part(port) for port in ports]
+        own += [conditions.stale(self._switch_uris[each]) for each in self._last.unreachable]
+        self._say(self.uri, "Enabled", tuple(own))
+
+    def _place(self, vppb: VppbId, target: BindTarget) -> str:
+        """Return the resource that says best where a foreign binding is."""
+        port = PortId(target.switch, target.port)
+        known = self._vppb_uri(vppb) or self._plugged.port_uris.get(port)
+        return known or f"{vppb.switch}/{vppb.vcs}/{vppb.vppb}"
+
+    def _port(self, target: BindTarget) -> str:
+        port = PortId(target.switch, target.port)
+        return self._plugged.port_uris.get(port) or f"{port.switch}/{port.port}"
+
+    def _vppb_uri(self, vppb: VppbId) -> str | None:
+        return None if self._facts is None else self._facts.vppb_uris.get((self.fabric, vppb))
+
+    def _render_switch(self, uri: str) -> None:
+        switch = self._switch_ids[uri]
+        bound = self._last.bound.get(switch)
+        if switch in self._last.unreachable:
+            self._say(uri, OFFLINE, (conditions.silent(uri), conditions.stale(uri)))
+        elif bound is not None and self._plugged.has_vppbs(switch):
+            self._say(uri, "Enabled", (), {"CXL": {"NumberOfBoundvPPBs": bound}})
+        else:
+            self._say(uri, "Enabled")
+
+    def _render_port(self, uri: str) -> None:
+        seen = self._seen(uri)
+        if seen is None:
+            self._statuses.forget(uri)
+        else:
+            self._say(uri, "Enabled", port_conditions(seen), port_properties(seen.state))
+
+    def _seen(self, uri: str) -> SeenPort | None:
+        port = self._plugged.port_ids.get(uri)
+        state = None if port is None else self._last.ports.get(port)
+        if state is None:
+            return None
+        return SeenPort(uri, self._plugged.origins.get(uri, uri), state, self._serials.get(uri))
+
+    def _seen_ports(self, uris: Iterable[str]) -> list[SeenPort]:
+        return [seen for seen in map(self._seen, uris) if seen is not None]
+
+    def _render_endpoint(self, endpoint: Endpoint) -> None:
+        seen = self._seen_ports(sorted(endpoint.ports))
+        if endpoint.fabric != self.fabric or not seen:
+            self._statuses.forget(endpoint.id)
+            return
+        meaning = host_status if endpoint.role is Role.INITIATOR else device_status
+        self._say(endpoint.id, *meaning(seen))
+
+    def _render_resource(self, uri: str) -> None:
+        seen = self._seen_ports(self._plugged.ports_of[uri])
+        if not seen:
+            self._statuses.forget(uri)
+            return
+        state, own = device_status(seen)
+        properties: dict[str, Any] = {}
+        unit = self._plugged.units.get(uri)
+        part = None
+        if uri in self._index.chunks:
+            target = self._plugged.target_around(uri)
+            part = None if target is None else self._last.parts.get(target)
+            if state == "Enabled" and part is not None and part.media is Media.SANITIZING:
+                state = "Updating"
+        elif unit is not None and unit.target is not None and unit.target.ld is not None:
+            state, more = self._logical_device(unit, unit.target, state)
+            properties |= more
+        pool = self._pools_by_id.get(uri)
+        if pool is not None:
+            properties |= pool_properties(self._index, pool, self._last.parts)
+        if uri == chassis_of(uri) and not any(each.state.powered for each in seen):
+            properties["PowerState"] = "Off"
+        self._say(uri, state, own, properties)
+
+    def _logical_device(self, unit: Unit, target: BindTarget, state: str) -> tuple[str, Patch]:
+        pool = self._pools.get(PortId(target.switch, target.port))
+        if pool is None:
+            part = self._last.parts.get(target)
+            return state, {} if part is None else {"MemorySizeMiB": part.size_mib}
+        size_mib = ld_size_mib(unit, pool, self._last.parts)
+        idle = pool.kind is PartKind.LD and size_mib == 0 and state == "Enabled"
+        return AWAITING if idle else state, {"MemorySizeMiB": size_mib}
+
+    def _render_part(self, uri: str) -> None:
+        """Say of a chunk, region or volume whether hardware has provided it."""
+        (allocation, *_) = allocations(self._index, uri)
+        target = allocation.target
+        if allocation.fabric != self.fabric:
+            return
+        port = self._plugged.port_uris.get(PortId(target.switch, target.port))
+        seen = self._seen_ports([] if port is None else [port])
+        state, own = device_status(seen) if seen else ("Enabled", ())
+        part = self._last.parts.get(target)
+        if state == "Enabled" and target in self._sight.unmet_parts:
+            state = "Starting"
+        elif state == "Enabled" and part is not None and part.media is Media.SANITIZING:
+            state = "Updating"
+        self._say(uri, state, own)
+
+    def _render_vppb(self, vppb: VppbId, foreign: bool) -> None:
+        self.rendered += 1
+        self._render_binding(vppb)
+        uri = self._vppb_uri(vppb)
+        if uri is None or vppb.switch in self._last.unreachable:
+            return
+        if vppb not in self._last.bindings:
+            self._statuses.forget(uri)
+            return
+        own = (conditions.foreign(uri),) if foreign else ()
+        self._say(uri, "Enabled", own, self._binding_properties(vppb))
+
+    def _binding_properties(self, vppb: VppbId) -> Patch:
+        target = self._last.bindings[vppb]
+        if target is None:
+            busy = vppb in self._sight.opening and vppb in self._sight.unmet
+            return {"BindingStatus": "Busy" if busy else "Unbound"}
+        patch: Patch = {"BindingStatus": "BoundPhysicalPort" if target.ld is None else "BoundLD"}
+        if target.ld is not None:
+            patch["BoundLDId"] = target.ld
+        if target.port.isdecimal():
+            patch["BoundPortId"] = int(target.port)
+        port = self._plugged.port_uris.get(PortId(target.switch, target.port))
+        if port is not None:
+            patch["Links"] = {"Port": ref(port)}
+        return patch
+
+    def _render_binding(self, vppb: VppbId) -> None:
+        """Let the host suffer that was promised this binding, and its holders say so."""
+        binding, node = self._index.bindings.get(vppb), f"binding {vppb}"
+        mine = binding if binding is not None and binding.fabric == self.fabric else None
+        links = frozenset() if mine is None else frozenset({(node, mine.host)})
+        self._relink_to(node, self._links.get(node, frozenset()), links)
+        lost = mine is not None and self._unmet(mine) and vppb not in self._sight.opening
+        holder = min(mine.holders, default="") if mine is not None else ""
+        self._statuses.graph.set_own(node, [conditions.unbound(holder)] if lost else [])
+        self._dirty |= frozenset() if mine is None else mine.holders
+
+    def _unmet(self, binding: Binding) -> bool:
+        """Return whether a wanted binding is not seen; of a silent switch, was not seen last.
+
+        Of a vPPB that was never seen nothing is known.
+        """
+        if binding.vppb.switch in self._last.unreachable:
+            return self._last.bindings.get(binding.vppb, binding.target) != binding.target
+        return binding.vppb in self._sight.unmet
+
+    def _render_holder(self, uri: str) -> None:
+        index = self._index
+        holder = index.zones.get(uri) or index.connections.get(uri)
+        if holder is None or holder.fabric != self.fabric:
+            return
+        state, own = self._holder_status(uri, index.bindings_of_holder(uri))
+        self._say(uri, state, own)
+
+    def _holder_status(self, uri: str, bindings: Iterable[Binding]) -> tuple[str, _Conditions]:
+        """Enabled when all is bound, Starting while an operation binds it, Critical when lost."""
+        mine = [binding for binding in bindings if binding.fabric == self.fabric]
+        silent = {each.vppb.switch for each in mine} & self._last.unreachable
+        unmet = [each.vppb for each in mine if self._unmet(each)]
+        if any(vppb not in self._sight.opening for vppb in unmet):
+            return "Enabled", (conditions.unbound(uri),)
+        if unmet:
+            return "Starting", ()
+        if self._sight.observation is None and all(e.vppb in self._last.bindings for e in mine):
+            # The fabric says so itself; what was last seen stays as it was.
+            return "Enabled", ()
+        return "Enabled", tuple(conditions.stale(self._switch_uris[each]) for each in silent)
 
 
-def _port(state: PortState) -> Patch:
-    patch: Patch = {"Status": _port_status(state), "LinkStatus": _link_status(state)}
-    if state.link_up and state.speed_gbps is not None:
-        patch["CurrentSpeedGbps"] = state.speed_gbps
-    if state.link_up and state.width is not None:
-        patch["ActiveWidth"] = state.width
-    return patch
+def _silence(switch: str) -> str:
+    """Return the node that a switch's not answering is, apart from the switch and its ports."""
+    return f"silence of {switch}"
 
 
-def _link_status(state: PortState) -> str:
-    if state.link_up:
-        return "LinkUp"
-    return "LinkDown" if state.device_present else "NoLink"
-
-
-def _port_status(state: PortState) -> dict[str, str]:
-    return {"State": "Enabled", "Health": state.health}
-
-
-def _vppbs(facts: Facts, sight: FabricSight, seen: Observation) -> Iterator[tuple[str, Patch]]:
-    foreign = {vppb for vppb, _target in sight.foreign}
-    for vppb, target in seen.bindings.items():
-        uri = facts.vppb_uris.get((seen.fabric, vppb))
-        if uri is not None and vppb.switch not in seen.unreachable:
-            busy = vppb in sight.opening and vppb in sight.unmet
-            yield uri, _vppb(facts, seen.fabric, target, busy, vppb in foreign)
-
-
-def _vppb(facts: Facts, fabric: str, target: BindTarget | None, busy: bool, foreign: bool) -> Patch:
-    status = {"State": "Enabled", "Health": "Warning" if foreign else "OK"}
-    if target is None:
-        return {"Status": status, "BindingStatus": "Busy" if busy else "Unbound"}
-    kind = "BoundPhysicalPort" if target.ld is None else "BoundLD"
-    patch: Patch = {"Status": status, "BindingStatus": kind}
-    if target.ld is not None:
-        patch["BoundLDId"] = target.ld
-    if target.port.isdecimal():
-        patch["BoundPortId"] = int(target.port)
-    port = facts.target_uri(fabric, target)
-    if port is not None:
-        patch["Links"] = {"Port": ref(port)}
-    return patch
-
-
-def _plugged(facts: Facts, ports: Mapping[str, PortState]) -> Iterator[tuple[str, Patch]]:
-    for uri, port in facts.resource_ports.items():
-        if port in ports:
-            yield uri, {"Status": device_status(ports[port])}
-
-
-def device_status(state: PortState) -> dict[str, str]:
-    """Return the Status of what is plugged into a port in this state."""
-    if not state.device_present:
-        return ABSENT
-    if not state.link_up:
-        return OFFLINE
-    return {"State": "Enabled", "Health": state.health}
-
-
-def _endpoints(
-    index: FabricIndex, ports: Mapping[str, PortState], fabric: str
-) -> Iterator[tuple[str, Patch]]:
-    for endpoint in index.endpoints.values():
-        if endpoint.fabric != fabric:
-            continue
-        states = [ports[port] for port in sorted(endpoint.ports) if port in ports]
-        if states:
-            yield endpoint.id, {"Status": _endpoint_status(endpoint, states)}
-
-
-def _endpoint_status(endpoint: Endpoint, states: list[PortState]) -> dict[str, str]:
-    """The best of its ports counts: one path that works is a path."""
-    best = max(states, key=lambda state: (state.link_up, state.device_present))
-    if endpoint.role is Role.INITIATOR and not best.link_up:
-        # A host that is switched off is no fault of the fabric; its bind waits.
-        return {"State": "UnavailableOffline", "Health": "OK"}
-    return device_status(best)
-
-
-def _holders(
-    index: FabricIndex, sight: FabricSight, seen: Observation
-) -> Iterator[tuple[str, Patch]]:
-    for holders in (index.zones, index.connections):
-        for uri, holder in holders.items():
-            if holder.fabric == sight.fabric:
-                status = _holder_status(index.bindings_of_holder(uri), sight, seen)
-                if status is not None:
-                    yield uri, {"Status": status}
-
-
-def _holder_status(
-    bindings: Iterable[Binding], sight: FabricSight, seen: Observation
-) -> Patch | None:
-    """Enabled when all is bound, Starting while an operation binds it, Critical when lost."""
-    mine = [binding for binding in bindings if binding.fabric == sight.fabric]
-    known = [binding for binding in mine if binding.vppb.switch not in seen.unreachable]
-    unmet = [binding.vppb for binding in known if binding.vppb in sight.unmet]
-    if any(vppb not in sight.opening for vppb in unmet):
-        return {"State": "Enabled", "Health": "Critical"}
-    if unmet:
-        return dict(STARTING)
-    if len(known) < len(mine):
-        return {"State": "Enabled", "Health": "Warning"}
-    return dict(OK)
-
-
-def _mark(patches: dict[str, Patch], violation: Violation, sight: FabricSight) -> None:
-    """Say at the unit, and at who rightly holds it, that the wrong host reaches it."""
-    for uri in filter(None, (violation.subject, violation.holder)):
-        patch = patches.setdefault(uri, {})
-        status: Patch = dict(patch.get("Status") or OK)
-        found = [*status.get("Conditions", ()), _condition(violation, sight)]
-        patch["Status"] = {**status, "Health": "Critical", "Conditions": found}
-
-
-def _condition(violation: Violation, sight: FabricSight) -> Patch:
-    hosts = ", ".join(violation.others)
-    told = f"isolation violation: {violation.subject} reached by {hosts or 'nobody entitled'}"
-    condition: Patch = {
-        "MessageId": ERRORS_DETECTED,
-        "MessageArgs": ["Links", told],
-        "Message": told,
-        "Severity": "Critical",
-    }
-    if violation in sight.since:
-        condition["Timestamp"] = sight.since[violation]
-    if violation.subject.startswith("/"):
-        condition["OriginOfCondition"] = ref(violation.subject)
-    return condition
+def _all_wanted(index: FabricIndex, fabric: str) -> Iterator[str]:
+    for table in (index.endpoints, index.zones, index.connections):
+        yield from (uri for uri, each in table.items() if each.fabric == fabric)
+    yield from (each.holder for each in index.allocations_in(fabric))

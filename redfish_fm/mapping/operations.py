@@ -5,15 +5,15 @@ undoing its grants means is decided here. Grants are taken back, releases never 
 (DESIGN section 4). Redfish: Task.v1_7_4.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import msgspec
 
-from redfish_fm.fabric.model import VppbId
-from redfish_fm.fabric.values import Binding
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft, TakeBack, Tip
 from redfish_fm.mapping.types import ODATA_TYPES
@@ -44,7 +44,9 @@ class Operation:
     `id` is the id of the change that opened it, `task` the URI of its Task; `kind` is what the
     write did once everything is observed, `uri` the resource meant, `resources` all URIs under
     change, which take only GET and DELETE. `ended_state` is the state it goes to when nothing is
-    left to do. Times are Redfish DateTime text; `ended` is None while open.
+    left to do. Times are Redfish DateTime text; `ended` is None while open. `joined` (before,
+    after) are those of `granted` that were in use for other holders already; `holders` keep alive
+    what was granted (none recorded: `uri` does).
     """
 
     id: str
@@ -65,6 +67,26 @@ class Operation:
     added: dict[str, tuple[str, ...]] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     ended: str | None = None
+    allocated: tuple[Allocation, ...] = ()
+    freed: tuple[Allocation, ...] = ()
+    joined: tuple[tuple[Binding, Binding], ...] = ()
+    holders: frozenset[str] = frozenset()
+
+    @property
+    def grants(self) -> bool:
+        """Whether it asks hardware for something, which can be taken back."""
+        return bool(self.granted or self.allocated)
+
+    @property
+    def fresh(self) -> tuple[Binding, ...]:
+        """What it binds for the first time: the contents behind it are still somebody else's."""
+        joined = {after for _before, after in self.joined}
+        return tuple(each for each in self.granted if each not in joined)
+
+    def holders_added(self, granted: Binding) -> frozenset[str]:
+        """Return which holders of one of `granted` have it by this operation."""
+        before = {after: old.holders for old, after in self.joined}.get(granted, frozenset())
+        return (granted.holders & (self.holders or frozenset({self.uri}))) - before
 
     @property
     def open(self) -> bool:
@@ -91,6 +113,10 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         released=plan.released,
         take_back=plan.take_back,
         added=dict(plan.added),
+        allocated=plan.allocated,
+        freed=plan.freed,
+        joined=plan.joined,
+        holders=plan.holders,
     )
 
 
@@ -134,43 +160,81 @@ _VERB = {OutcomeKind.CREATED: "Create", OutcomeKind.DELETED: "Delete"}
 _HEALTH = {OperationState.EXCEPTION: "Critical", OperationState.CANCELLED: "Warning"}
 
 
-def take_back(tip: Tip, operation: Operation, failed: frozenset[VppbId]) -> tuple[Edit, ...]:
-    """Return the edits that undo every grant of `operation`, because `failed` vPPBs refused.
+def still_wanted(index: FabricIndex, operation: Operation) -> bool:
+    """Return whether anything that `operation` granted or allocated is still held by it."""
+    for granted in operation.granted:
+        record = index.bindings.get(granted.vppb)
+        if record is not None and record.holders & operation.holders_added(granted):
+            return True
+    return any(index.allocations.get(part.target) == part for part in operation.allocated)
+
+
+def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
+    """Return the edits that undo every grant of `operation`, because some of it was refused.
 
     All grants go, also those that worked: half a zone is not what was asked for. Nothing that
-    the operation released comes back, and nothing is done to a resource that is gone meanwhile.
-    The records it deletes are new releases, for control to drive (their `post` is None).
+    the operation released or freed comes back, and nothing is done where somebody else has undone
+    it meanwhile. The records it deletes are new releases, for control to drive (their `post` is
+    None); what it allocated goes with the document that asked for it, and is to be freed.
     """
-    if not failed or operation.take_back is TakeBack.NOTHING:
+    if operation.take_back is TakeBack.NOTHING or not still_wanted(tip.index, operation):
         return ()
     edits = list(_documents_taken_back(tip, operation))
-    holder = operation.uri
-    for grant in (*operation.granted, *(after for _before, after in operation.changed)):
-        current = tip.index.bindings.get(grant.vppb)
-        if current is not None and holder in current.holders:
-            left = current.holders - {holder}
+    for granted in operation.granted:
+        current = tip.index.bindings.get(granted.vppb)
+        lost = operation.holders_added(granted)
+        if current is not None and current.holders & lost:
+            left = current.holders - lost
             edits.append(binding_edit(current, replace(current, holders=left) if left else None))
     return tuple(edits)
 
 
-def _documents_taken_back(tip: Tip, operation: Operation) -> Iterable[Edit]:
+def _documents_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
+    if operation.take_back is TakeBack.CLEAR_PORT:
+        yield from _port_cleared(tip, operation.uri)
+        return
     raw = tip.wanted(operation.uri)
-    if raw is None:
-        return
-    if operation.take_back is TakeBack.DELETE:
-        yield Edit(Space.DOCUMENT, operation.uri, raw, None)
-        return
-    before = msgspec.json.decode(raw)
-    after = without_members(before, frozenset(operation.added))
-    if after != before:
-        yield Edit(Space.DOCUMENT, operation.uri, raw, msgspec.json.encode(after))
+    if raw is not None and operation.take_back is TakeBack.REMOVE_MEMBERS:
+        before = msgspec.json.decode(raw)
+        after = without_members(before, frozenset(operation.added))
+        if after != before:
+            yield Edit(Space.DOCUMENT, operation.uri, raw, msgspec.json.encode(after))
+    elif operation.take_back is TakeBack.DELETE:
+        for uri in dict.fromkeys((operation.uri, *(part.holder for part in operation.allocated))):
+            made = tip.wanted(uri)
+            if made is not None:
+                yield Edit(Space.DOCUMENT, uri, made, None)
 
 
-_MEMBER_LISTS = ("Endpoints", "InitiatorEndpoints", "TargetEndpoints")
+def _port_cleared(tip: Tip, uri: str) -> Iterator[Edit]:
+    """Yield the edit after which a vPPB's overlay names no port; the rest of it stays."""
+    raw = tip.overlay(uri)
+    overlay = {} if raw is None else msgspec.json.decode(raw, type=dict[str, Any])
+    links = dict(overlay.get("Links") or {})
+    if links.pop("Port", None) is not None:
+        after = {**overlay, "Links": links}
+        if not links:
+            del after["Links"]
+        yield Edit(Space.OVERLAY, uri, raw, msgspec.json.encode(after) if after else None)
+
+
+_MEMBER_LISTS = (
+    "Endpoints",
+    "InitiatorEndpoints",
+    "TargetEndpoints",
+    "InitiatorEndpointGroups",
+    "TargetEndpointGroups",
+)
+_GRANT_LISTS = (
+    ("MemoryChunkInfo", "MemoryChunk"),
+    ("MemoryRegionInfo", "MemoryRegion"),
+    ("VolumeInfo", "Volume"),
+)
+"""Lists of a Connection whose rows each grant the resource that a link in the row names."""
 
 
 def without_members(document: Mapping[str, Any], uris: frozenset[str]) -> dict[str, Any]:
-    """Return a copy of a Zone or Connection that no longer names any of `uris`."""
+    """Return a copy of a Zone, Connection or group that no longer names any of `uris`."""
     result = dict(document)
     links = dict(result.get("Links") or {})
     for name in _MEMBER_LISTS:
@@ -178,10 +242,9 @@ def without_members(document: Mapping[str, Any], uris: frozenset[str]) -> dict[s
             links[name] = [each for each in links[name] if each.get("@odata.id") not in uris]
     if "Links" in result:
         result["Links"] = links
-    if "MemoryChunkInfo" in result:
-        result["MemoryChunkInfo"] = [
-            row
-            for row in result["MemoryChunkInfo"]
-            if (row.get("MemoryChunk") or {}).get("@odata.id") not in uris
-        ]
+    for rows, name in _GRANT_LISTS:
+        if rows in result:
+            result[rows] = [
+                row for row in result[rows] if (row.get(name) or {}).get("@odata.id") not in uris
+            ]
     return result

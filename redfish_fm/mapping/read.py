@@ -1,20 +1,27 @@
-"""Documents read into fabric values: Endpoint, Zone, Connection, MemoryChunks.
+"""Documents read into fabric values: endpoints and their groups, zones, connections, parts.
 
 Pure. Every link is taken as it stands; whether it leads anywhere is for fabric.zoning to judge.
 Nothing here raises on a malformed document: what can not be read is as if it were not there,
 because imports may hold anything (requests are checked against the catalog before).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from redfish_fm.fabric.model import BindTarget
 from redfish_fm.fabric.values import (
     Access,
+    Allocation,
     Chunk,
     ChunkGrant,
     Connection,
     Endpoint,
+    EndpointGroup,
+    Region,
+    RegionGrant,
     Role,
+    VolumeGrant,
     Zone,
     ZoneType,
 )
@@ -60,6 +67,7 @@ def read_endpoint(uri: str, document: Mapping[str, Any], facts: Facts) -> Endpoi
         _host(uri, document, initiating, ports, facts) if initiating else None,
         _units(document, aimed_at, ports, facts) if aimed_at else frozenset(),
         frozenset(ports),
+        frozenset(members(document, "Links/MutuallyExclusiveEndpoints")),
     )
 
 
@@ -125,7 +133,7 @@ def _units(
     links = _links_of(entities)
     found = frozenset[str]().union(*(units_of(link, facts) for link in links))
     if found:
-        return found
+        return frozenset().union(*(_by_way(unit, ports, facts) for unit in found))
     plugged = frozenset[str]().union(*(facts.port_units.get(port, ()) for port in ports))
     if plugged:
         return plugged
@@ -135,6 +143,12 @@ def _units(
     if known:
         return frozenset().union(*known)
     return frozenset(links or names[:1])
+
+
+def _by_way(unit: str, ports: Iterable[str], facts: Facts) -> frozenset[str]:
+    """Return what an endpoint means by a device on several ports: what is at its own ports."""
+    ways = facts.ways.get(unit, {})
+    return frozenset(ways[port] for port in ports if port in ways) or frozenset({unit})
 
 
 def units_of(link: str, facts: Facts) -> frozenset[str]:
@@ -148,6 +162,15 @@ def units_of(link: str, facts: Facts) -> frozenset[str]:
         if place in facts.port_units:
             return facts.port_units[place]
     return frozenset()
+
+
+def unit_behind(port: str, fabric: str, facts: Facts) -> str | None:
+    """Return the unit that is bound as a whole behind a switch port: no LD, no function."""
+    place = facts.port_at(port)
+    if place is None or place[0] != fabric:
+        return None
+    target = BindTarget(place[1].switch, place[1].port)
+    return facts.target_units.get((fabric, target))
 
 
 def read_zone(uri: str, document: Mapping[str, Any]) -> Zone:
@@ -166,22 +189,44 @@ def read_zone(uri: str, document: Mapping[str, Any]) -> Zone:
     )
 
 
+def read_group(uri: str, document: Mapping[str, Any]) -> EndpointGroup:
+    """Return the endpoint group at `uri`; older imports name its members outside of Links."""
+    named = members(document, "Links/Endpoints") or members(document, "Endpoints")
+    return EndpointGroup(uri, fabric_of(uri) or "", named)
+
+
 def read_connection(uri: str, document: Mapping[str, Any]) -> Connection:
     """Return the connection at `uri`; rows without AccessCapabilities ask for both."""
-    rows = document.get("MemoryChunkInfo")
-    grants = tuple(
-        ChunkGrant(chunk, _access(row))
-        for row in (rows if isinstance(rows, list) else ())
-        if isinstance(row, Mapping)
-        for chunk in uris_at(row, ["MemoryChunk"])
-    )
+    chunks = _granted(document, "MemoryChunkInfo", "MemoryChunk")
+    regions = _granted(document, "MemoryRegionInfo", "MemoryRegion")
+    volumes = _granted(document, "VolumeInfo", "Volume")
     return Connection(
         uri,
         fabric_of(uri) or "",
         members(document, "Links/InitiatorEndpoints"),
         members(document, "Links/TargetEndpoints"),
-        grants,
+        tuple(ChunkGrant(chunk, _access(row)) for chunk, row in chunks),
+        tuple(RegionGrant(region, _access(row)) for region, row in regions),
+        tuple(VolumeGrant(volume, _access(row), _lun(row)) for volume, row in volumes),
+        members(document, "Links/InitiatorEndpointGroups"),
+        members(document, "Links/TargetEndpointGroups"),
     )
+
+
+def _granted(
+    document: Mapping[str, Any], name: str, link: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (what is granted, its row) of one list of rows."""
+    rows = document.get(name)
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, Mapping):
+            for uri in uris_at(row, [link]):
+                yield uri, row
+
+
+def _lun(row: Mapping[str, Any]) -> int | None:
+    lun = row.get("LUN")
+    return lun if isinstance(lun, int) else None
 
 
 def _access(row: Mapping[str, Any]) -> frozenset[Access]:
@@ -199,9 +244,57 @@ def read_chunk(uri: str, document: Mapping[str, Any], facts: Facts) -> Chunk | N
     size, offset = document.get("MemoryChunkSizeMiB"), document.get("AddressRangeOffsetMiB")
     if len(owners) != 1:
         return None
+    unit, domain = next(iter(owners)), enclosing_resource(uri)
+    size_mib = size if isinstance(size, int) else 0
     return Chunk(
         uri,
-        next(iter(owners)),
+        unit,
         offset if isinstance(offset, int) else None,
-        size if isinstance(size, int) else 0,
+        size_mib,
+        domain=domain,
+        allocation=_chunk_allocation(uri, unit, size_mib, facts),
+    )
+
+
+def enclosing_resource(uri: str) -> str:
+    """Return the resource whose collection the one at `uri` is in."""
+    return uri.rsplit("/", 2)[0]
+
+
+def _chunk_allocation(uri: str, unit: str, size_mib: int, facts: Facts) -> Allocation | None:
+    """Return what hardware has to do for a chunk: nothing, but where it makes an LD of a pool."""
+    domain = facts.domains.get(enclosing_resource(uri))
+    pool = None if domain is None else facts.pools.get(domain.pool or "")
+    ld, _, number = unit.rpartition("/")
+    if pool is None or pool.port is None or not ld.endswith("/CXLLogicalDevices"):
+        return None
+    target = BindTarget(pool.port.switch, pool.port.port, int(number))
+    return Allocation(pool.fabric, target, size_mib, uri)
+
+
+def read_region(uri: str, document: Mapping[str, Any], facts: Facts) -> Region | None:
+    """Return the dynamic-capacity region at `uri`, or None where its LD is no unit."""
+    ld = enclosing_resource(uri)
+    device = enclosing_resource(ld)
+    number, size = document.get("RegionNumber"), document.get("RegionSizeMiB")
+    if facts.entity_units.get(ld) != frozenset({ld}):
+        return None
+    number = number if isinstance(number, int) else 0
+    size_mib = size if isinstance(size, int) else 0
+    block, shareable = document.get("BlockSizeMiB"), document.get("ShareableRegion") is True
+    pool = facts.pools.get(device)
+    allocation = None
+    if pool is not None and pool.port is not None:
+        place = BindTarget(pool.port.switch, pool.port.port, int(ld.rsplit("/", 1)[-1]))
+        target = replace(place, region=number)
+        allocation = Allocation(pool.fabric, target, size_mib, uri, shareable)
+    return Region(
+        uri,
+        ld,
+        device,
+        number,
+        size_mib,
+        block if isinstance(block, int) else 1,
+        shareable,
+        allocation=allocation,
     )

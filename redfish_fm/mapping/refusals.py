@@ -47,6 +47,12 @@ def not_deletable() -> RedfishError:
     return RedfishError(409, (messages.resource_cannot_be_deleted(),))
 
 
+def kept() -> RedfishError:
+    """405: clients may change it, but the service keeps it."""
+    allow = {"Allow": "GET, HEAD, OPTIONS, PATCH"}
+    return RedfishError(405, (messages.operation_not_allowed(),), allow)
+
+
 def action_not_supported(action: str) -> RedfishError:
     """400: no driver can do it, or the resource has no such action."""
     return RedfishError(400, (messages.action_not_supported(action),))

@@ -4,17 +4,20 @@ Pure table; a test holds it to schemas/types, which stay the authority.
 """
 
 ODATA_TYPES: dict[str, str] = {
+    "AddressPool": "#AddressPool.v1_3_0.AddressPool",
     "CXLLogicalDevice": "#CXLLogicalDevice.v1_3_0.CXLLogicalDevice",
     "Chassis": "#Chassis.v1_28_0.Chassis",
     "ComputerSystem": "#ComputerSystem.v1_27_0.ComputerSystem",
     "Connection": "#Connection.v1_4_0.Connection",
     "Drive": "#Drive.v1_22_0.Drive",
     "Endpoint": "#Endpoint.v1_8_2.Endpoint",
+    "EndpointGroup": "#EndpointGroup.v1_3_4.EndpointGroup",
     "Fabric": "#Fabric.v1_4_0.Fabric",
     "Manager": "#Manager.v1_24_0.Manager",
     "ManagerAccount": "#ManagerAccount.v1_14_1.ManagerAccount",
     "MemoryChunks": "#MemoryChunks.v1_6_2.MemoryChunks",
     "MemoryDomain": "#MemoryDomain.v1_5_1.MemoryDomain",
+    "MemoryRegion": "#MemoryRegion.v1_0_3.MemoryRegion",
     "PCIeDevice": "#PCIeDevice.v1_21_0.PCIeDevice",
     "PCIeFunction": "#PCIeFunction.v1_7_0.PCIeFunction",
     "Port": "#Port.v1_18_0.Port",

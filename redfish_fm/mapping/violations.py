@@ -64,6 +64,30 @@ TABLE: dict[Rule, Row] = {
     Rule.PORT_HAS_INITIATOR: _in_use("Links/ConnectedPorts"),
     Rule.ZONE_TYPE: Row(400, "Base.PropertyValueError", ("{property}",), "ZoneType"),
     Rule.ZONE_NESTING: Row(400, CONFLICT, _CONFLICT_ARGS, "Links/ContainsZones"),
+    Rule.CONNECTION_SIDES: Row(
+        400, "Base.PropertyValueConflict", ("{property}", "{holder}"), "Links/InitiatorEndpoints"
+    ),
+    Rule.CONNECTION_REGION_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "MemoryRegionInfo"),
+    Rule.CONNECTION_VOLUME_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo"),
+    Rule.CONNECTION_LUN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo/LUN"),
+    Rule.SHARING_NEEDS_REGION: _in_use("MemoryChunkInfo"),
+    Rule.NOT_CARVABLE: Row(400, "Base.ResourceCreationConflict", ("{holder}",)),
+    Rule.PART_SIZE: Row(
+        400, "Base.PropertyValueIncorrect", ("{property}", "{subject}"), "MemoryChunkSizeMiB"
+    ),
+    Rule.PART_RANGE: Row(
+        400, "Base.PropertyValueOutOfRange", ("{subject}", "{property}"), "MemoryChunkSizeMiB"
+    ),
+    Rule.PART_OVERLAP: _in_use("AddressRangeOffsetMiB"),
+    Rule.POOL_EXHAUSTED: Row(409, "Base.ResourceExhaustion", ("{holder}",), "MemoryChunkSizeMiB"),
+    Rule.PART_IN_USE: _in_use("Links"),
+    Rule.MUTUALLY_EXCLUSIVE: Row(409, CONFLICT, _CONFLICT_ARGS),
+    Rule.GROUP_IN_USE: _in_use("Links"),
+    Rule.DEFAULT_ROUTING: Row(409, CONFLICT, _CONFLICT_ARGS, "DefaultRoutingEnabled"),
+    Rule.VPPB_HELD: _in_use("Links/Port"),
+    Rule.VPPB_WRONG_UNIT: Row(
+        400, "Base.PropertyValueConflict", ("{property}", "Connection"), "Links/Port"
+    ),
     Rule.MAX_ZONES: Row(409, "Base.CreateLimitReachedForResource", ()),
 }
 

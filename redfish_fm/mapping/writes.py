@@ -7,8 +7,22 @@ RedfishError with every reason; returns the Draft to commit otherwise. Order of 
 
 from collections.abc import Callable
 
-from redfish_fm.mapping import accounts, connections, endpoints, generic, refusals, roles, zones
+from redfish_fm.mapping import (
+    accounts,
+    address_pools,
+    chunks,
+    connections,
+    endpoints,
+    generic,
+    groups,
+    refusals,
+    regions,
+    roles,
+    vppbs,
+    zones,
+)
 from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.judging import DocumentRules
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish import etag
@@ -19,17 +33,33 @@ from redfish_fm.redfish.writes import Write, WriteKind
 
 _Preparer = Callable[[Write, Tip], Draft]
 
+RULES: tuple[DocumentRules, ...] = (
+    address_pools.RULES,
+    connections.RULES,
+    endpoints.RULES,
+    groups.RULES,
+    zones.RULES,
+)
+"""Types whose documents are judged whole, however they are changed."""
+
+
+def _judged(rules: DocumentRules) -> dict[tuple[str, WriteKind], _Preparer]:
+    name = rules.type_name
+    return {
+        (name, WriteKind.CREATE): rules.create,
+        (name, WriteKind.PATCH): rules.patch,
+        (name, WriteKind.DELETE): rules.delete,
+    }
+
+
 PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
-    ("Zone", WriteKind.CREATE): zones.create,
-    ("Zone", WriteKind.PATCH): zones.patch,
-    ("Zone", WriteKind.DELETE): zones.delete,
+    **{key: prepared for rules in RULES for key, prepared in _judged(rules).items()},
+    ("Connection", WriteKind.ACTION): connections.act,
     ("Zone", WriteKind.ACTION): zones.act,
-    ("Connection", WriteKind.CREATE): connections.create,
-    ("Connection", WriteKind.PATCH): connections.patch,
-    ("Connection", WriteKind.DELETE): connections.delete,
-    ("Endpoint", WriteKind.CREATE): endpoints.create,
-    ("Endpoint", WriteKind.PATCH): endpoints.patch,
-    ("Endpoint", WriteKind.DELETE): endpoints.delete,
+    ("MemoryChunks", WriteKind.CREATE): chunks.create,
+    ("MemoryChunks", WriteKind.DELETE): chunks.delete,
+    ("MemoryRegion", WriteKind.CREATE): regions.create,
+    ("MemoryRegion", WriteKind.DELETE): regions.delete,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,
     ("ManagerAccount", WriteKind.PATCH): accounts.patch,
     ("ManagerAccount", WriteKind.DELETE): accounts.delete,
@@ -39,8 +69,16 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
 }
 """What has rules of its own, in DOCUMENT space; the rest is generic."""
 
+LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
+    ("VirtualPCI2PCIBridge", WriteKind.PATCH): vppbs.patch,
+}
+"""What has rules of its own where it is laid over inventory; the rest is generic too."""
+
 HOMES = {"ManagerAccount": ACCOUNTS, "Role": ROLES}
 """Type -> the one collection it has rules in; other types of PREPARERS have theirs in fabrics."""
+
+ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion"})
+"""Types of PREPARERS with rules in every collection that the catalog lets them be made in."""
 
 ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "Zone.AddEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
@@ -72,6 +110,8 @@ _BLOCKED = frozenset({WriteKind.PATCH, WriteKind.ACTION})
 
 
 def _check_if_match(write: Write, tip: Tip) -> None:
+    if write.if_match is None:
+        return
     if not etag.matches(write.if_match, tip.wanted_tag(write.uri) or ""):
         raise refusals.stale()
 
@@ -96,7 +136,7 @@ def _at_home(name: str, uri: str) -> bool:
     """Return whether a type's own rules hold at `uri`: its collection, or a resource in it."""
     home = HOMES.get(name)
     if home is None:
-        return fabric_of(uri) is not None
+        return name in ANYWHERE or fabric_of(uri) is not None
     return uri == home or uri.startswith(f"{home}/")
 
 
@@ -109,6 +149,8 @@ def _preparer(write: Write, tip: Tip) -> _Preparer:
     in_documents = tip.is_wanted(write.uri)
     if in_documents and (name, write.kind) in PREPARERS and _at_home(name, write.uri):
         return PREPARERS[name, write.kind]
+    if not in_documents and (name, write.kind) in LAID_OVER:
+        return LAID_OVER[name, write.kind]
     if write.kind is WriteKind.ACTION:
         raise refusals.action_not_supported(write.action or "")
     if write.kind is WriteKind.DELETE:

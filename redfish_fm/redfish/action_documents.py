@@ -3,7 +3,6 @@
 Pure. Only actions that are carried out are advertised (DESIGN section 10).
 """
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.properties import Kind, PropertyInfo
 from redfish_fm.redfish.representations import encode
-from redfish_fm.redfish.view import Origin, Representation
+from redfish_fm.redfish.view import Representation
 
 _DATA_TYPES = {
     Kind.STRING: "String",
@@ -92,18 +91,30 @@ class Advertised:
 
     def render(self, found: Representation) -> Representation:
         """Return `found` with the actions that can be asked for, or as it is without any."""
-        if found.origin is not Origin.WANTED or found.type_name not in self._acting:
+        if not found.origin.changeable or found.type_name not in self._acting:
             return found
         rendered = self._rendered.get(found.uri)
         if rendered is None or rendered.etag != found.etag:
-            document = msgspec.json.decode(found.body)
             info = self._catalog.types[found.type_name]
-            document["Actions"] = actions_property(self._catalog, info, found.uri)
-            rendered = replace(found, body=encode(document))
+            actions = actions_property(self._catalog, info, found.uri)
+            body = _with_actions(found.body, actions)
+            rendered = Representation(
+                found.uri, found.type_name, found.origin, found.wanted_tag, body, found.etag
+            )
             if len(self._rendered) >= _RENDERED_MAX:
                 self._rendered.clear()
             self._rendered[found.uri] = rendered
         return rendered
+
+
+def _with_actions(body: bytes, actions: dict[str, Any]) -> bytes:
+    """Return the JSON object in `body` with `actions` as its last property."""
+    if b'"Actions"' not in body:
+        # What clients made through us has none, so nothing needs to be read for it.
+        return body[:-1] + b',"Actions":' + encode(actions) + b"}"
+    document = msgspec.json.decode(body)
+    document["Actions"] = actions
+    return encode(document)
 
 
 _RENDERED_MAX = 1024

@@ -40,7 +40,7 @@ def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
 def check_patch(info: TypeInfo, body: Mapping[str, Any], wanted: bool) -> list[Message]:
     """Return what is wrong with a PATCH body for a resource of type `info`.
 
-    `wanted`: the resource is of Origin.WANTED. Exactly the paths of the table for its origin can
+    `wanted`: its Origin is a changeable one. Exactly the paths of the table for its origin can
     be written; everything else of the type is PropertyNotWritable. A body that names no property
     is NoOperation.
     """

@@ -77,7 +77,7 @@ class TypeInfo:
 
     @property
     def writable_here(self) -> frozenset[str]:
-        """Dotted paths a client may PATCH in a resource of Origin.WANTED; nothing else."""
+        """Dotted paths a client may PATCH in a resource of a changeable Origin; nothing else."""
         return self.row.writable
 
     @property

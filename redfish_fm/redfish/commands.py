@@ -24,7 +24,6 @@ from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import Retry
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
-from redfish_fm.redfish.view import Origin
 from redfish_fm.redfish.writes import Commit, Outcome, OutcomeKind, Write, WriteKind
 
 
@@ -128,7 +127,7 @@ class Commands:
                 body = parse_object(request.body)
                 # Who may not name a property learns nothing about its value: 403 wins over 400.
                 self_service.check_named(target.found.uri, body, principal, self._own)
-                wanted = target.found.origin is Origin.WANTED
+                wanted = target.found.origin.changeable
                 ours = oem.not_writable(body)
                 _refuse(check_patch(info, body, wanted) + ours + check_password(info, body))
                 return WriteKind.PATCH, info.name, without_annotations(body)

@@ -13,7 +13,7 @@ ODATA_VERSION = "4.0"
 def check_content_type(headers: Mapping[str, str], body: bytes) -> None:
     """Refuse (415) a body that says it is not JSON in UTF-8. A body that says nothing is tried."""
     header = headers.get("content-type")
-    if header is None or not body:
+    if header is None or header == JSON or not body:
         return
     media, *parameters = (part.strip().lower() for part in header.split(";"))
     charsets = [each.partition("=")[2].strip('"') for each in parameters if _is_charset(each)]

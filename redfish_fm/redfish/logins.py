@@ -66,8 +66,9 @@ class Logins:
         Whoever holds it knows the new password; all other sessions of the user end.
         """
         alone = write.secret is not None and not write.body
-        own = write.uri == principal.account_uri
-        return self._sessions.sparing(principal.session if own and alone else None)
+        if not alone or write.uri != principal.account_uri:
+            return contextlib.nullcontext()
+        return self._sessions.sparing(principal.session)
 
     async def forget_ended(self) -> None:
         """Drop the rows of sessions that an account's change has ended.

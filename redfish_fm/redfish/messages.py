@@ -54,6 +54,16 @@ def property_value_out_of_range(value: str, name: str, *related: str) -> Message
     return Message("Base.PropertyValueOutOfRange", (value, name), related)
 
 
+def string_value_too_long(value: str, chars_max: int, *related: str) -> Message:
+    """More characters than the property takes."""
+    return Message("Base.StringValueTooLong", (value, str(chars_max)), related)
+
+
+def string_value_too_short(value: str, chars_min: int, *related: str) -> Message:
+    """Fewer characters than the property needs."""
+    return Message("Base.StringValueTooShort", (value, str(chars_min)), related)
+
+
 def property_value_error(name: str, *related: str) -> Message:
     """A value that can not be used."""
     return Message("Base.PropertyValueError", (name,), related)
@@ -325,6 +335,8 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     property_value_format_error,
     property_value_not_in_list,
     property_value_out_of_range,
+    string_value_too_long,
+    string_value_too_short,
     property_value_error,
     property_value_incorrect,
     property_value_conflict,

@@ -25,6 +25,8 @@ class CreateTable:
     """URI templates of the collections where the type can be created; none: not yet anywhere."""
     allowed: frozenset[str]
     """Required and optional together."""
+    only_where: str | None = None
+    """Boolean of the resource that has the collection: where it is false, nothing is created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +80,5 @@ def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
         dict(create["refused"]),
         frozenset() if "later" in row else frozenset(row["collections"]),
         required | optional,
+        row.get("only_where"),
     )

@@ -152,17 +152,24 @@ class Targets:
             return READING
         methods = self._collection_allow.get(uri)
         if methods is None:
-            fits = self._catalog.template_of(uri) in member.create.collections
+            fits = self._catalog.template_of(uri) in member.create.collections and (
+                member.create.only_where is None or self._says(uri, member.create.only_where)
+            )
             methods = self._collection_allow[uri] = (*READING, "POST") if fits else READING
         return methods
 
+    def _says(self, collection: str, name: str) -> bool:
+        """Return whether the resource that has the collection says true to a property."""
+        owner = self._resources.get(collection.rpartition("/")[0])
+        return owner is not None and json.loads(owner.body).get(name) is True
+
 
 def _resource_methods(info: TypeInfo, origin: Origin) -> tuple[str, ...]:
-    paths = info.writable_here if origin is Origin.WANTED else info.overlay_here
+    paths = info.writable_here if origin.changeable else info.overlay_here
     methods = [*READING]
     if info.updatable and paths:
         methods.append("PATCH")
-    if info.deletable_here and origin is not Origin.INVENTORY:
+    if info.deletable_here and origin not in (Origin.INVENTORY, Origin.KEPT):
         methods.append("DELETE")
     return tuple(methods)
 

@@ -15,6 +15,15 @@ from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
 _VALUE_CHARS_MAX = 200
 """A refused value is quoted up to here: enough to recognise it, too little to flood a log."""
 
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""What no text of a person or device has: C0 control characters but tab and line ends, and DEL."""
+
+STRING_CHARS_MAX = 65_536
+"""Of any string: the longest that there is a use for is a chain of certificates."""
+
+CHARS_MAX = {"Name": 256, "Description": 4_096}
+"""Of what people write for people; every list of resources shows it."""
+
 HIDDEN = "(not shown)"
 """What stands for the refused value of a write-only property, or of Session.Password."""
 
@@ -55,6 +64,10 @@ class Voice(Protocol):
         """Tell a number outside its range."""
         ...
 
+    def bad_length(self, told: list[Message], value: str, name: str, place: str) -> None:
+        """Tell a string that is too long, or empty where it must not be."""
+        ...
+
 
 class PropertyVoice:
     """Tells faults of properties."""
@@ -74,6 +87,13 @@ class PropertyVoice:
     def out_of_range(self, told: list[Message], value: Any, name: str, place: str) -> None:
         """Tell a number outside its range."""
         told.append(messages.property_value_out_of_range(quoted(value), name, place))
+
+    def bad_length(self, told: list[Message], value: str, name: str, place: str) -> None:
+        """Tell a string that is too long, or empty where it must not be."""
+        if value:
+            told.append(messages.string_value_too_long(quoted(value), chars_max(name), place))
+        else:
+            told.append(messages.string_value_too_short(value, 1, place))
 
 
 class ActionVoice:
@@ -101,6 +121,10 @@ class ActionVoice:
         """Tell a number outside its range."""
         said = messages.action_parameter_value_out_of_range
         told.append(said(quoted(value), name, self._action, place))
+
+    def bad_length(self, told: list[Message], value: str, name: str, place: str) -> None:
+        """Tell a string that is too long; there is no such message for parameters alone."""
+        self.format_error(told, value, name, place)
 
 
 class ValueCheck:
@@ -153,8 +177,12 @@ class ValueCheck:
     def _string(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)
-        elif not _well_formed(info, value):
-            self.voice.format_error(self.told, value, name, place)
+            return
+        shown = HIDDEN if info.write_only or name == "Password" else value
+        if len(value) > chars_max(name) or (name == "Name" and not value):
+            self.voice.bad_length(self.told, shown if value else value, name, place)
+        elif _CONTROL.search(value) is not None or not _well_formed(info, value):
+            self.voice.format_error(self.told, shown, name, place)
 
     def _enum(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
         if not isinstance(value, str):
@@ -222,6 +250,11 @@ class ValueCheck:
             if "@odata." in key or isinstance(below, dict) or (self._patching and below is None):
                 continue
             self.voice.type_error(self.told, below, key, pointer_to(place, key))
+
+
+def chars_max(name: str) -> int:
+    """Return how many characters a string property or parameter of that name may have."""
+    return CHARS_MAX.get(name, STRING_CHARS_MAX)
 
 
 def quoted(value: Any) -> str:

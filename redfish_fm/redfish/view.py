@@ -10,10 +10,17 @@ class Origin(Enum):
 
     WANTED = "wanted"
     """Made by a client (or imported and changeable)."""
+    KEPT = "kept"
+    """Changeable like those that clients make, but there as long as the service is."""
     INVENTORY = "inventory"
     """Fixed: discovered, imported so, or describing the service, like its predefined roles."""
     SERVICE = "service"
     """Comes and goes with what the service does: collections, tasks, sessions."""
+
+    @property
+    def changeable(self) -> bool:
+        """Whether a PATCH changes the resource itself, rather than what is laid over it."""
+        return self in (Origin.WANTED, Origin.KEPT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class HttpServer:
         self._metrics = metrics
         self._date = DateHeader(clock or SystemClock())
         self._open: dict[Connection, asyncio.Transport] = {}
-        self._writes: set[asyncio.Task[Response]] = set()
+        self._writes: dict[asyncio.Future[Response], asyncio.Task[None]] = {}
         self._stopping = False
         self._web = _Server(self)
         self.requests_total = 0
@@ -125,8 +125,8 @@ class HttpServer:
     async def _end_writes(self) -> None:
         """Give writes whose connections are gone a last moment, then cancel them."""
         if self._writes:
-            await asyncio.wait(self._writes, timeout=_LAST_MOMENT_S)
-        cut = set(self._writes)
+            await asyncio.wait(self._writes.values(), timeout=_LAST_MOMENT_S)
+        cut = set(self._writes.values())
         for task in cut:
             task.cancel()
         if cut:
@@ -179,8 +179,13 @@ class HttpServer:
 
     async def _body(self, raw: web.BaseRequest) -> bytes:
         """Return the whole body, within the limits of size and time."""
-        # An empty body's reader is shared by all requests and never tells its end by a chunk.
-        body, more = bytearray(), not raw.content.at_eof()
+        if raw.content.is_eof() and raw.content.exception() is None:
+            # All of it came with the head, as small bodies do: nothing to wait for.
+            whole = raw.content.read_nowait()
+            if len(whole) > self.limits.body_bytes:
+                raise _Refused(413)
+            return whole
+        body, more = bytearray(), True
         try:
             async with asyncio.timeout(self.limits.read_timeout_s):
                 while more:
@@ -199,10 +204,20 @@ class HttpServer:
 
     async def _uncancelled(self, request: Request) -> Response:
         """Run a write in a task of its own, which no disconnect and no time-out cancels."""
-        task = asyncio.create_task(self._supervised(request))
-        self._writes.add(task)
-        task.add_done_callback(self._writes.discard)
-        return await asyncio.shield(task)
+        # Not shield(task): its callbacks take the loop two more rounds for each write.
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._writes[answer] = asyncio.create_task(self._write(request, answer))
+        return await answer
+
+    async def _write(self, request: Request, answer: "asyncio.Future[Response]") -> None:
+        """Carry out a write; tell `answer`, which is cancelled where nobody waits any more."""
+        try:
+            response = await self._supervised(request)
+            if not answer.done():
+                answer.set_result(response)
+        finally:
+            answer.cancel()
+            del self._writes[answer]
 
     async def _supervised(self, request: Request) -> Response:
         try:

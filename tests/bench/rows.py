@@ -125,8 +125,8 @@ def get_collection(bench: Bench) -> list[Figure]:
 
 
 def post_zone(bench: Bench) -> list[Figure]:
-    """Durable POST of a zone by 16 writers, and how often it was synced."""
-    with bench.launcher.serve() as child:
+    """Durable POST of a zone by 16 writers, on SQLite with its flushes; how often it flushed."""
+    with bench.launcher.serve(state=bench.folder / "zones") as child:
         api = Api(child)
         zones = [api.collection_of(fabric, "Zones") for fabric in api.fabrics()]
         path = next((uri for uri in zones if uri), None)

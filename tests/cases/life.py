@@ -27,6 +27,9 @@ PCIE_ENDPOINTS = f"{PCIE_FABRIC}/Endpoints"
 PCIE_PORTS = f"{PCIE_FABRIC}/Switches/pcie1/Ports"
 CXL_CONNECTIONS = f"{CXL_FABRIC}/Connections"
 PCIE_CONNECTIONS = f"{PCIE_FABRIC}/Connections"
+PCIE_GROUPS = f"{PCIE_FABRIC}/EndpointGroups"
+PCIE_POOLS = f"{PCIE_FABRIC}/AddressPools"
+PCIE_DEFAULT = f"{PCIE_ZONES}/Default"
 CHUNK0 = "/redfish/v1/Chassis/mem1/MemoryDomains/0/MemoryChunks/1"
 TASKS = "/redfish/v1/TaskService/Tasks"
 
@@ -49,6 +52,10 @@ def connection_body(**more: Any) -> dict[str, Any]:
     access = {"AccessCapabilities": ["Read", "Write"], "MemoryChunk": {"@odata.id": CHUNK0}}
     ends = {"InitiatorEndpoints": links(CXL_HOST1), "TargetEndpoints": links(LD0)}
     return {"ConnectionType": "Memory", "MemoryChunkInfo": [access], "Links": ends, **more}
+
+
+def group_body(name: str = "us", *endpoints: str) -> dict[str, Any]:
+    return {"Name": name, "Links": {"Endpoints": links(*(endpoints or (HOST1,)))}}
 
 
 def account_body(name: str = "made", **more: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from redfish_fm.config import Config
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
+from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.changes import Edit, Space
@@ -207,9 +208,9 @@ def _base(world: app.World, durable: DurableState, uuid: str) -> Any:
     return app._base(Config(topology="two-hosts"), _tables(), world, types, uuid)  # noqa: SLF001
 
 
-def _first(_tip: TipView, world: app.World) -> Draft:
+def _first(tip: TipView, world: app.World) -> Draft:
     """Return what a new state begins with: the import, and an account of every kind."""
-    edits = list(world.first)
+    edits = [*world.first, *keep_default_zones(world.default_zones, tip).edits]
     for role, privileges in CUSTOM_ROLES.items():
         uri = f"{ROLES}/{role}"
         document = {

@@ -18,10 +18,14 @@ from tests.cases.life import (
     HOST2,
     LD0,
     PCIE_CONNECTIONS,
+    PCIE_DEFAULT,
     PCIE_ENDPOINTS,
+    PCIE_GROUPS,
+    PCIE_POOLS,
     account_body,
     connection_body,
     endpoint_body,
+    group_body,
     role_body,
     slowly,
 )
@@ -36,6 +40,8 @@ CREATABLE: dict[str, tuple[Any, ...]] = {
     PCIE_ZONES: ({"Name": "a"}, {"Name": "b"}),
     PCIE_ENDPOINTS: (endpoint_body("D3"), endpoint_body("D3", Name="third")),
     CXL_CONNECTIONS: (connection_body(),),
+    PCIE_GROUPS: (group_body("a"), group_body("b")),
+    PCIE_POOLS: ({"Name": "a"}, {"Name": "b"}),
     ACCOUNTS: (account_body("a"), account_body("b")),
     ROLES: (role_body("A"), role_body("B")),
     SESSIONS: (LOGIN, LOGIN),
@@ -92,7 +98,7 @@ async def test_cl_01_ids_stay_unique_however_posts_and_deletes_alternate() -> No
             seen.append(present[-1])
             if round_ % 3:
                 await stack.ask("DELETE", present.pop(round_ % len(present)))
-            assert sorted(await members(stack, PCIE_ZONES)) == sorted(present)
+            assert sorted(await members(stack, PCIE_ZONES)) == sorted([PCIE_DEFAULT, *present])
         assert len(set(seen)) == len(seen)
 
 
@@ -129,6 +135,7 @@ async def test_cl_03_every_collection_that_says_post_is_tried_here() -> None:
                 assert is_collection(document), uri
                 taking.add(uri)
         twins = {PCIE_CONNECTIONS, CXL_ZONES, CXL_CONNECTIONS.replace("Connections", "Endpoints")}
+        twins |= {uri.replace("PCIe", "CXL") for uri in (PCIE_GROUPS, PCIE_POOLS)}
         assert taking == set(CREATABLE) | twins
 
 
@@ -183,7 +190,7 @@ async def test_cl_06_an_empty_collection_is_an_empty_list() -> None:
             for uri, each in (await stack.crawl()).items()
             if is_collection(each) and not each["Members"]
         }
-        assert {PCIE_CONNECTIONS, CXL_CONNECTIONS, PCIE_ZONES, CXL_ZONES} <= set(empty)
+        assert {PCIE_CONNECTIONS, CXL_CONNECTIONS, PCIE_GROUPS, PCIE_POOLS} <= set(empty)
         for document in empty.values():
             assert document["Members"] == []
             check_collection(document)
@@ -192,11 +199,11 @@ async def test_cl_06_an_empty_collection_is_an_empty_list() -> None:
 @in_virtual_time
 async def test_cl_06_a_collection_that_became_empty_is_one_again() -> None:
     async with a_stack() as stack:
-        before = await stack.ask("GET", PCIE_ZONES)
-        zone = await stack.made(PCIE_ZONES, zone_body(HOST1, GPU1))
-        assert await members(stack, PCIE_ZONES) == [zone]
-        assert (await stack.ask("DELETE", zone)).status == 204
-        after = await stack.ask("GET", PCIE_ZONES)
+        before = await stack.ask("GET", PCIE_GROUPS)
+        group = await stack.made(PCIE_GROUPS, group_body("a"))
+        assert await members(stack, PCIE_GROUPS) == [group]
+        assert (await stack.ask("DELETE", group)).status == 204
+        after = await stack.ask("GET", PCIE_GROUPS)
         assert (after.body, after.headers) == (before.body, before.headers)
 
 
@@ -233,7 +240,7 @@ async def test_cl_08_what_the_hardware_has_lost_can_be_deleted_once() -> None:
         assert first.status in (200, 202, 204), first.body
         assert (await stack.ask("GET", zone)).status == 404
         assert (await stack.ask("DELETE", zone)).status == 404
-        assert await members(stack, PCIE_ZONES) == []
+        assert await members(stack, PCIE_ZONES) == [PCIE_DEFAULT]
 
 
 @in_virtual_time

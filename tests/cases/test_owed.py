@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-CLASSES = {"COLLECTION", "SCHEMA", "PATCH", "HTTP-STATUS", "ETAG", "ZONE"}
+CLASSES = {
+    "COLLECTION",
+    "SCHEMA",
+    "PATCH",
+    "HTTP-STATUS",
+    "ETAG",
+    "ZONE",
+    "DRIVER",
+    "HEALTH",
+}
 HERE = Path(__file__).parent
 ROW = re.compile(r"^\| ([A-Z]{2}-\d{2}) \| (\S.*) \| (\S.*) \|$", re.MULTILINE)
 PAYER = re.compile(r"issue (4|5|6|7|8|9|10) \(\w[\w ]*\)|.* not filed yet")

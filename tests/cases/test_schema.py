@@ -261,24 +261,26 @@ async def check_action(stack: Stack, action: Mapping[str, Any]) -> None:
 
 def test_sc_05_enumerations_are_told(own_tree: Tree, schemas: SchemaPack) -> None:
     infos = [each for each in own_tree.values() if type_name(each) == "ActionInfo"]
-    assert len(infos) == 2
+    assert len(infos) == 4
     for info in infos:
-        published = parameters(schemas, info["Id"])
+        published, definitions = parameters(schemas, info["Id"])
         assert {row["Name"] for row in info["Parameters"]} == set(published)
         for row in info["Parameters"]:
-            enum = published[row["Name"]].get("enum")
+            inner = published[row["Name"]].get("items", published[row["Name"]])
+            named = inner.get("$ref", "").removeprefix("#/definitions/")
+            enum = definitions.get(named, inner).get("enum")
             assert sorted(row.get("AllowableValues", [])) == sorted(enum or [])
 
 
-def parameters(schemas: SchemaPack, action: str) -> dict[str, Any]:
-    """Return the parameters of "Zone.AddEndpoint" as its newest schema has them."""
+def parameters(schemas: SchemaPack, action: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of "Zone.AddEndpoint" as its newest schema has them, and its types."""
     type_, _, name = action.partition(".")
     newest = max(
         (each for each in schemas.files if re.fullmatch(rf"{type_}\.v[\d_]+\.json", each)),
         key=lambda each: [int(part) for part in re.findall(r"\d+", each)],
     )
-    found: dict[str, Any] = schemas.files[newest]["definitions"][name]["parameters"]
-    return found
+    definitions: dict[str, Any] = schemas.files[newest]["definitions"]
+    return definitions[name]["parameters"], definitions
 
 
 @in_virtual_time

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from redfish_fm.resources import schemas_dir
+
 TINY = """\
 name: tiny
 description: One host and one drive.
@@ -73,3 +75,10 @@ def test_an_unknown_name_is_answered_with_the_known_ones(command) -> None:
     result = command("topology", "show", "two-hotels")
     assert result.exit_code == 1
     assert "two-hosts" in result.stderr
+
+
+def test_schema_writes_what_is_shipped_for_editors(command) -> None:
+    result = command("topology", "schema")
+    assert result.exit_code == 0, result.stderr
+    shipped = schemas_dir() / "topology.schema.json"
+    assert result.stdout == shipped.read_text(encoding="utf-8")

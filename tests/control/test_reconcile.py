@@ -3,10 +3,10 @@
 import asyncio
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
-from redfish_fm.control import reconcile
 from redfish_fm.control.announce import INTERVAL_S
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.drivers.base import DriverUnavailable
@@ -553,19 +553,3 @@ async def test_a_watch_that_breaks_off_is_begun_again() -> None:
         await asyncio.sleep(5.0)
         assert driver.watches == 3
         assert rig.loop().first_observed.is_set()
-
-
-@in_virtual_time
-async def test_what_is_no_longer_said_of_a_resource_is_no_longer_shown(monkeypatch) -> None:
-    chassis = "/redfish/v1/Chassis/gpu1"
-    said = {chassis: {"Status": {"State": "Enabled", "Health": "Critical"}}}
-    monkeypatch.setattr(reconcile, "observed_patches", lambda *_: dict(said))
-    async with running_kernel() as rig:
-        await rig.until(lambda: rig.published.observed(chassis) is not None)
-        said.clear()
-        # While the switch does not answer, what was last seen of it stays shown.
-        rig.hardware["PCIe"].cut("pcie1", 5.0)
-        rig.hardware["CXL"].cut("cxl1", 5.0)
-        await asyncio.sleep(3.0)
-        assert rig.published.observed(chassis) is not None
-        await rig.until(lambda: rig.published.observed(chassis) is None)

@@ -3,7 +3,7 @@
 import pytest
 
 from redfish_fm.control.settling import Settling
-from redfish_fm.fabric.model import Bind, BindTarget, VppbId
+from redfish_fm.fabric.model import Bind, BindTarget, Sanitize, VppbId
 
 VPPB, OTHER = VppbId("sw", "1", 0), VppbId("sw", "1", 1)
 TARGET = BindTarget("sw", "D1")
@@ -35,7 +35,7 @@ def test_a_sent_step_unsettles_its_vppb_and_its_target_only(settling: Settling) 
     settling.sent(STEP, 11.0)
     assert settling.unsettled(VPPB) and settling.unsettled(TARGET)
     assert not settling.unsettled(OTHER)
-    assert settling.vppbs() == {VPPB}
+    assert settling.open_places() == {VPPB, TARGET}
 
 
 def test_an_accepted_step_is_unsettled_until_a_later_barrier(settling: Settling) -> None:
@@ -67,9 +67,28 @@ def test_a_refused_step_is_settled_at_once(settling: Settling) -> None:
     settling.sent(STEP, 11.0)
     settling.refused(STEP)
     assert not settling.unsettled(VPPB) and not settling.unsettled(TARGET)
-    assert settling.vppbs() == frozenset()
+    assert settling.open_places() == frozenset()
 
 
 def test_an_older_proof_does_not_take_a_newer_one_back(settling: Settling) -> None:
     look(settling, 1.0)
     assert not Settling.unsettled(settling, VPPB)
+
+
+def test_a_step_without_a_vppb_unsettles_its_target_and_what_overlaps_it(
+    settling: Settling,
+) -> None:
+    ld, region = BindTarget("sw", "D1", 0), BindTarget("sw", "D1", 0, region=1)
+    settling.sent(Sanitize(ld), 11.0)
+    assert settling.open_places() == {ld}
+    assert all(map(settling.unsettled, (ld, region, TARGET)))
+    assert not settling.unsettled(BindTarget("sw", "D1", 1)) and not settling.unsettled(VPPB)
+    settling.returned(Sanitize(ld))
+    look(settling, 11.0)
+    assert not any(map(settling.unsettled, (ld, region, TARGET)))
+
+
+def test_a_refused_step_without_a_vppb_is_settled_at_once(settling: Settling) -> None:
+    settling.sent(Sanitize(TARGET), 11.0)
+    settling.refused(Sanitize(TARGET))
+    assert not settling.unsettled(TARGET)

@@ -9,7 +9,13 @@ import pytest
 from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.tip import TipView
-from redfish_fm.control.writer import BATCH_MAX, RELOAD_BACKOFF_S, Committed, Writer
+from redfish_fm.control.writer import (
+    BATCH_MAX,
+    GATHER_TURNS,
+    RELOAD_BACKOFF_S,
+    Committed,
+    Writer,
+)
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
@@ -116,6 +122,35 @@ async def test_what_arrives_while_a_batch_is_written_goes_out_as_one_batch() -> 
         await asyncio.gather(first, *rest)
         assert bench.store.transactions == 2
         assert published == [[1], list(range(2, 18))]
+
+
+@in_virtual_time
+async def test_what_is_on_its_way_to_the_tip_when_a_batch_begins_goes_with_it() -> None:
+    async with a_bench() as bench:
+
+        async def turns_later(turns: int) -> Committed:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return await bench.make(f"after{turns}")
+
+        await asyncio.gather(*(turns_later(turns) for turns in range(GATHER_TURNS)))
+        assert bench.store.transactions == 1
+        bench.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_a_caller_who_goes_away_takes_nobody_along() -> None:
+    async with a_bench() as bench:
+        gone = bench.make_unless_there("a")
+        await settle()
+        refused_for_it = bench.make_unless_there("a")
+        await settle()
+        gone.cancel()
+        await settle()
+        assert gone.cancelled() and not refused_for_it.done()
+        assert (await refused(refused_for_it)).status == 409
+        assert bench.published.exists(uri("a"))
+        bench.assert_equal_to_disk()
 
 
 @in_virtual_time

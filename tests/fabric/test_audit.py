@@ -1,14 +1,23 @@
 """Rule 8: what is observed bound and nobody granted, whatever was planned."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from redfish_fm.fabric.audit import audit
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, VppbId
-from redfish_fm.fabric.values import Binding, Rule, Violation
-from tests.fabric.builders import a_fabric, binding, zone
+from redfish_fm.fabric.values import (
+    Allocation,
+    Binder,
+    Binding,
+    Region,
+    RegionGrant,
+    Rule,
+    Violation,
+)
+from tests.fabric.builders import a_fabric, binding, connection, zone
 
 
 @pytest.fixture
@@ -91,3 +100,37 @@ def test_the_fm_owned_ld_is_never_seen_bound(index: FabricIndex) -> None:
 
 def test_a_virtual_switch_of_an_unknown_host_is_not_judged(index: FabricIndex) -> None:
     assert judged(index, binding("D1", 9)) == []
+
+
+def share(index: FabricIndex, *hosts: int) -> BindTarget:
+    """Make a shareable region in a dynamic LD, granted to these hosts; return its target."""
+    region = BindTarget("SW", "M1", 3, region=0)
+    index.put_unit(replace(index.units["M1.3"], binder=Binder.NOTHING, exclusive=False))
+    index.put_unit(replace(index.units["M1"], exclusive=False))
+    allocation = Allocation("F", region, 512, "R", shareable=True)
+    index.put_region(Region("R", "M1.3", "pool", 0, 512, shareable=True, allocation=allocation))
+    for host in hosts:
+        grant = RegionGrant("R", frozenset())
+        asked = connection(f"c{host}", f"I{host}", "T-M1.3")
+        index.put_connection(replace(asked, regions=(grant,)))
+    return region
+
+
+def test_a_shared_region_may_be_seen_for_every_host_that_has_a_grant(index: FabricIndex) -> None:
+    region = share(index, 1, 2)
+    bound = [binding("R", host, target=region) for host in (1, 2)]
+    assert judged(index, *bound) == []
+
+
+def test_a_grant_of_another_host_entitles_nobody_to_a_shared_region(index: FabricIndex) -> None:
+    region = share(index, 1)
+    bound = [binding("R", host, target=region) for host in (1, 2)]
+    assert judged(index, *bound) == [
+        Violation(Rule.HOST_SHARING, "R", "c1", None, ("H2", "H1")),
+    ]
+
+
+def test_a_part_that_nobody_made_is_judged_as_what_it_lies_in(index: FabricIndex) -> None:
+    share(index, 1)
+    strange = binding("?", 2, target=BindTarget("SW", "M1", 3, region=5))
+    assert [violation.subject for violation in judged(index, strange)] == ["M1.3"]

@@ -7,12 +7,28 @@ import pytest
 from redfish_fm.fabric.binding import (
     BindingDelta,
     binding_delta,
+    binding_deltas,
     wanted_by_connection,
+    wanted_by_vppb,
     wanted_by_zone,
 )
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, FabricKind
-from redfish_fm.fabric.values import Binder, Chunk, Rule, Unit, Zone, ZoneType
+from redfish_fm.fabric.model import LD_FM_OWNED, BindTarget, FabricKind, VppbId
+from redfish_fm.fabric.values import (
+    Allocation,
+    Binder,
+    Chunk,
+    Connection,
+    EndpointGroup,
+    Region,
+    RegionGrant,
+    Rule,
+    Unit,
+    Volume,
+    VolumeGrant,
+    Zone,
+    ZoneType,
+)
 from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
 
 
@@ -38,7 +54,7 @@ def test_a_default_zone_wants_nothing_even_if_it_routes(index: FabricIndex) -> N
     assert wanted_by_zone(index, default) == frozenset()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FabricKind if kind is not FabricKind.BIND])
+@pytest.mark.parametrize("kind", [FabricKind.ZONE_GRANTS, FabricKind.REACH])
 def test_other_kinds_of_fabric_want_nothing_bound(kind: FabricKind) -> None:
     index = a_fabric(kind=kind)
     index.put_unit(Unit("D1", "F", Binder.ZONE, target=BindTarget("SW", "D1")))
@@ -152,8 +168,138 @@ def test_a_zone_may_pass_its_unit_to_another_host(index: FabricIndex) -> None:
 def test_a_unit_that_another_holder_has_bound_for_another_host_is_refused(
     index: FabricIndex,
 ) -> None:
-    """Even a shareable one: hardware binds a unit once."""
     index.put_binding(binding("D1", 1, holder="another"))
     found = delta(index, ("D1", "H2"))
     (refused,) = found.violations
     assert (refused.rule, refused.holder, found.granted) == (Rule.HOST_SHARING, "another", ())
+
+
+# -- parts of pools, several hosts, several holders ---------------------------------------------
+
+
+def put_region(index: FabricIndex, shareable: bool) -> None:
+    target = BindTarget("SW", "M1", 3, region=0)
+    index.put_unit(replace(index.units["M1"], exclusive=False))
+    index.put_unit(replace(index.units["M1.3"], binder=Binder.NOTHING, exclusive=False))
+    allocation = Allocation("F", target, 512, "R", shareable)
+    region = Region("R", "M1.3", "pool", 0, 512, shareable=shareable, allocation=allocation)
+    index.put_region(region)
+
+
+def of_region(*initiators: str) -> Connection:
+    asked = connection("c", initiators, "T-M1.3")
+    return replace(asked, regions=(RegionGrant("R", frozenset()),))
+
+
+def test_a_connection_wants_the_regions_and_volumes_that_it_names(index: FabricIndex) -> None:
+    put_region(index, shareable=False)
+    assert wanted_by_connection(index, of_region("I1")) == {("R", "H1")}
+
+
+def test_on_a_fabric_of_kind_connection_grants_a_connection_binds_its_volumes() -> None:
+    index = a_fabric(kind=FabricKind.CONNECTION_GRANTS, mlds=0)
+    target = BindTarget("SW", "P", namespace=1)
+    index.put_volume(Volume("V", "D1", None, 1024, fabric="F", target=target))
+    asked = replace(connection("c", "I1", ()), volumes=(VolumeGrant("V", frozenset()),))
+    assert wanted_by_connection(index, asked) == {("V", "H1")}
+
+
+def test_what_is_shareable_is_wanted_for_every_host_what_is_exclusive_for_none_of_several(
+    index: FabricIndex,
+) -> None:
+    put_region(index, shareable=True)
+    assert wanted_by_connection(index, of_region("I1", "I2")) == {("R", "H1"), ("R", "H2")}
+    put_region(index, shareable=False)
+    assert wanted_by_connection(index, of_region("I1", "I2")) == frozenset()
+
+
+def test_the_members_of_a_group_are_hosts_like_any_other(index: FabricIndex) -> None:
+    put_region(index, shareable=True)
+    index.put_group(EndpointGroup("G", "F", ("I1", "I2")))
+    asked = replace(of_region(), initiator_groups=("G",))
+    assert wanted_by_connection(index, asked) == {("R", "H1"), ("R", "H2")}
+
+
+def test_a_shareable_unit_is_bound_once_for_each_host_and_says_so(index: FabricIndex) -> None:
+    put_region(index, shareable=True)
+    found = delta(index, ("R", "H1"), ("R", "H2"), holder="c")
+    assert [(each.host, each.shared) for each in found.granted] == [("H1", True), ("H2", True)]
+    for each in found.granted:
+        index.put_binding(each)
+    again = delta(index, ("R", "H2"), holder="another")
+    assert [after.holders for _, after in again.changed] == [{"c", "another"}]
+    assert (again.granted, again.violations) == ((), ())
+
+
+def test_an_exclusive_unit_is_not_bound_as_shared(index: FabricIndex) -> None:
+    (granted,) = delta(index, ("D1", "H1")).granted
+    assert not granted.shared
+
+
+def test_a_vppb_wants_the_one_zone_bound_unit_that_a_client_put_there(index: FabricIndex) -> None:
+    assert wanted_by_vppb(index, vppb(1, 1), "D1") == {("D1", "H1")}
+    assert wanted_by_vppb(index, vppb(1, 1), None) == frozenset()
+    assert wanted_by_vppb(index, vppb(9), "D1") == frozenset()
+    assert wanted_by_vppb(index, vppb(1, 1), "M1.0") == frozenset()
+    assert wanted_by_vppb(index, vppb(1, 1), "unknown") == frozenset()
+    far = replace(index.units["D2"], target=BindTarget("other", "D2"))
+    index.put_unit(far)
+    assert wanted_by_vppb(index, vppb(1, 1), "D2") == frozenset()
+
+
+def fixed(index: FabricIndex, unit: str, number: int, *occupied: VppbId) -> BindingDelta:
+    claims = frozenset({(unit, "H1")})
+    return binding_delta(index, "z", claims, occupied, fixed={unit: vppb(1, number)})
+
+
+def test_a_fixed_vppb_is_the_one_that_is_chosen(index: FabricIndex) -> None:
+    assert fixed(index, "D1", 1).granted == (binding("D1", 1, 1),)
+
+
+def test_a_fixed_vppb_that_is_occupied_or_wanted_by_another_is_refused(index: FabricIndex) -> None:
+    (refused,) = fixed(index, "D1", 1, vppb(1, 1)).violations
+    assert refused.rule is Rule.NO_FREE_VPPB
+    index.put_binding(binding("D2", 1, 1, holder="another"))
+    (refused,) = fixed(index, "D1", 1).violations
+    assert refused.rule is Rule.NO_FREE_VPPB
+
+
+def test_a_fixed_vppb_may_pass_from_one_unit_of_its_holder_to_the_next(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1, 1))
+    found = fixed(index, "D2", 1)
+    assert found == BindingDelta(granted=(binding("D2", 1, 1),), released=(binding("D1", 1, 1),))
+
+
+def test_a_unit_that_another_holder_has_elsewhere_can_not_be_fixed(index: FabricIndex) -> None:
+    index.put_binding(binding("D1", 1, 0, holder="another"))
+    (refused,) = fixed(index, "D1", 1).violations
+    assert (refused.rule, refused.holder) == (Rule.VPPB_HELD, "another")
+
+
+def test_a_host_is_not_given_a_shareable_unit_twice(index: FabricIndex) -> None:
+    index.put_unit(replace(index.units["D1"], exclusive=False))
+    index.put_binding(binding("D1", 1, 0, holder="another"))
+    (refused,) = fixed(index, "D1", 1).violations
+    assert refused.rule is Rule.VPPB_HELD
+
+
+def test_several_holders_change_in_one_delta(index: FabricIndex) -> None:
+    index.put_binding(binding("M1.0", 1, 0, holder="c1"))
+    wanted = {"c1": frozenset[tuple[str, str]](), "c2": frozenset({("M1.1", "H1")})}
+    found = binding_deltas(index, wanted, ())
+    assert found.released == (binding("M1.0", 1, 0, holder="c1"),)
+    assert found.granted == (binding("M1.1", 1, 1, holder="c2"),)
+
+
+def test_two_holders_that_want_the_same_get_one_binding(index: FabricIndex) -> None:
+    claims = frozenset({("M1.0", "H1")})
+    (granted,) = binding_deltas(index, {"c1": claims, "c2": claims}, ()).granted
+    assert granted.holders == {"c1", "c2"}
+
+
+def test_what_one_holder_gives_up_and_another_takes_stays_bound(index: FabricIndex) -> None:
+    before = binding("M1.0", 1, 0, holder="c1")
+    index.put_binding(before)
+    wanted = {"c1": frozenset[tuple[str, str]](), "c2": frozenset({("M1.0", "H1")})}
+    after = replace(before, holders=frozenset({"c2"}))
+    assert binding_deltas(index, wanted, ()) == BindingDelta(changed=((before, after),))

@@ -1,23 +1,19 @@
 """The index equals one rebuilt from scratch after any history, and costs O(change)."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
 from redfish_fm.fabric.model import BindTarget, FabricKind, VppbId
 from redfish_fm.fabric.values import (
     Binder,
     Chunk,
-    ChunkGrant,
-    Connection,
     Endpoint,
     Role,
     Unit,
@@ -25,147 +21,7 @@ from redfish_fm.fabric.values import (
     ZoneType,
 )
 from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
-
-ENDPOINTS = st.sampled_from([f"e{number}" for number in range(6)])
-UNITS = st.sampled_from([f"u{number}" for number in range(5)])
-HOLDERS = st.sampled_from(["h0", "h1", "h2"])
-FABRICS = st.sampled_from(["F", "G"])
-SOME_ENDPOINTS = st.lists(ENDPOINTS, max_size=5).map(tuple)
-
-
-class IndexMachine(RuleBasedStateMachine):
-    """Random puts and removes in any order, unknown names included."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.index = FabricIndex()
-        self.index.put_fabric(FabricFacts("F", FabricKind.BIND, zoned=True))
-
-    @rule(fabric=FABRICS, kind=st.sampled_from(FabricKind))
-    def put_fabric(self, fabric: str, kind: FabricKind) -> None:
-        self.index.put_fabric(FabricFacts(fabric, kind, zoned=True))
-
-    @rule(number=st.integers(0, 4), exclusive=st.booleans(), within=st.none() | st.integers(1, 4))
-    def put_unit(self, number: int, exclusive: bool, within: int | None) -> None:
-        outer = None if within is None or number + within > 4 else f"u{number + within}"
-        target = BindTarget("SW", f"p{number}")
-        self.index.put_unit(Unit(f"u{number}", "F", Binder.ZONE, exclusive, target, outer))
-
-    @rule(unit=UNITS)
-    def remove_unit(self, unit: str) -> None:
-        self.index.remove_unit(unit)
-
-    @rule(
-        id_=ENDPOINTS,
-        host=st.sampled_from([None, "A", "B"]),
-        units=st.frozensets(UNITS, max_size=3),
-        port=st.sampled_from(["p", "q"]),
-    )
-    def put_endpoint(self, id_: str, host: str | None, units: frozenset[str], port: str) -> None:
-        role = Role.TARGET if host is None else Role.BOTH if units else Role.INITIATOR
-        self.index.put_endpoint(Endpoint(id_, "F", role, host, units, frozenset({port})))
-
-    @rule(id_=ENDPOINTS)
-    def remove_endpoint(self, id_: str) -> None:
-        self.index.remove_endpoint(id_)
-
-    @rule(
-        id_=HOLDERS,
-        fabric=FABRICS,
-        members=SOME_ENDPOINTS,
-        kind=st.sampled_from([ZoneType.ENDPOINTS, ZoneType.ENDPOINTS, ZoneType.DEFAULT]),
-        routing=st.booleans(),
-    )
-    def put_zone(
-        self, id_: str, fabric: str, members: tuple[str, ...], kind: ZoneType, routing: bool
-    ) -> None:
-        self.index.put_zone(Zone(f"z{id_}", fabric, kind, members, (), routing))
-
-    @rule(id_=HOLDERS)
-    def remove_zone(self, id_: str) -> None:
-        self.index.remove_zone(f"z{id_}")
-
-    @rule(
-        id_=HOLDERS,
-        fabric=FABRICS,
-        initiators=SOME_ENDPOINTS,
-        ends=SOME_ENDPOINTS,
-        chunks=st.lists(st.sampled_from(["c0", "c1"]), max_size=2),
-    )
-    def put_connection(
-        self,
-        id_: str,
-        fabric: str,
-        initiators: tuple[str, ...],
-        ends: tuple[str, ...],
-        chunks: list[str],
-    ) -> None:
-        grants = tuple(ChunkGrant(chunk, frozenset()) for chunk in chunks)
-        self.index.put_connection(Connection(f"c{id_}", fabric, initiators, ends, grants))
-
-    @rule(id_=HOLDERS)
-    def remove_connection(self, id_: str) -> None:
-        self.index.remove_connection(f"c{id_}")
-
-    @rule(id_=st.sampled_from(["c0", "c1"]), unit=UNITS)
-    def put_chunk(self, id_: str, unit: str) -> None:
-        self.index.put_chunk(Chunk(id_, unit, 0, 1))
-
-    @rule(id_=st.sampled_from(["c0", "c1"]))
-    def remove_chunk(self, id_: str) -> None:
-        self.index.remove_chunk(id_)
-
-    @rule(
-        host=st.integers(1, 2), number=st.integers(0, 1), unit=st.sampled_from(["D1", "D2"]),
-        holders=st.frozensets(HOLDERS, min_size=1),
-    )  # fmt: skip
-    def put_binding(self, host: int, number: int, unit: str, holders: frozenset[str]) -> None:
-        self.index.put_binding(replace(binding(unit, host, number), holders=holders))
-
-    @rule(host=st.integers(1, 2), number=st.integers(0, 1))
-    def remove_binding(self, host: int, number: int) -> None:
-        self.index.remove_binding(vppb(host, number))
-
-    @rule(host=st.sampled_from([None, "A", "B"]), number=st.integers(0, 2))
-    def put_vcs(self, host: str | None, number: int) -> None:
-        self.index.put_vcs(VcsFact("F", "SW", f"V{number}", host, 2))
-
-    @rule(number=st.integers(0, 2))
-    def remove_vcs(self, number: int) -> None:
-        self.index.remove_vcs("SW", f"V{number}")
-
-    @invariant()
-    def equals_one_rebuilt_from_scratch(self) -> None:
-        assert self.index.snapshot() == rebuilt(self.index).snapshot()
-
-    @invariant()
-    def reach_is_what_the_zones_and_connections_say(self) -> None:
-        for number in range(5):
-            unit = f"u{number}"
-            assert dict(self.index.hosts_of(unit)) == slow_hosts_of(self.index, unit)
-
-
-def rebuilt(index: FabricIndex) -> FabricIndex:
-    """Feed everything to a new index, in the order in which a start reads it, ids descending."""
-    fresh = FabricIndex()
-    puts: list[tuple[Callable[..., None], Mapping[Any, object]]] = [
-        (fresh.put_fabric, index.fabrics),
-        (fresh.put_unit, index.units),
-        (fresh.put_vcs, index.vcss),
-        (fresh.put_chunk, index.chunks),
-        (fresh.put_endpoint, index.endpoints),
-        (fresh.put_zone, index.zones),
-        (fresh.put_connection, index.connections),
-        (fresh.put_binding, index.bindings),
-    ]
-    for put, values in puts:
-        _feed(put, values)
-    return fresh
-
-
-def _feed(put: Callable[..., None], values: Mapping[Any, object]) -> None:
-    for key in sorted(values, key=str, reverse=True):
-        put(values[key])
+from tests.fabric.naive import rebuilt
 
 
 def _puts(index: FabricIndex) -> list[Callable[[], None]]:
@@ -221,60 +77,6 @@ def test_a_unit_that_moves_takes_its_sums_along() -> None:
     index.put_unit(replace(index.units["M1.1"], within="M2"))
     assert (index.hosts_of("box"), index.hosts_of("M2")) == ({}, {"H1": {"z1"}})
     assert index.snapshot() == rebuilt(index).snapshot()
-
-
-def slow_hosts_of(index: FabricIndex, unit: str) -> dict[str, frozenset[str]]:
-    """Reach by definition: scan every holder, ask whether units contain each other."""
-    found: dict[str, set[str]] = {}
-    for zone_ in index.zones.values():
-        routes = zone_.zone_type is ZoneType.ENDPOINTS or zone_.routing
-        if routes and index.facts(zone_.fabric).kind is FabricKind.BIND:
-            _scan(index, unit, zone_.id, zone_.endpoints, _units(index, zone_.endpoints), found)
-    for item in index.connections.values():
-        units = {
-            index.chunks[grant.chunk].unit for grant in item.chunks if grant.chunk in index.chunks
-        }
-        units = units if item.chunks else _units(index, item.targets)
-        if index.facts(item.fabric).kind is not FabricKind.REACH:
-            _scan(index, unit, item.id, item.initiators, units, found)
-    return {host: frozenset(holders) for host, holders in found.items()}
-
-
-def _units(index: FabricIndex, members: tuple[str, ...]) -> set[str]:
-    known = [index.endpoints[member] for member in members if member in index.endpoints]
-    return {unit for endpoint in known for unit in endpoint.units}
-
-
-def _scan(
-    index: FabricIndex,
-    unit: str,
-    holder: str,
-    members: tuple[str, ...],
-    units: set[str],
-    found: dict[str, set[str]],
-) -> None:
-    touching = any(
-        unit == other or unit in _above(index, other) or other in _above(index, unit)
-        for other in units
-    )
-    for member in members:
-        endpoint = index.endpoints.get(member)
-        if touching and endpoint is not None and endpoint.host is not None:
-            found.setdefault(endpoint.host, set()).add(holder)
-
-
-def _above(index: FabricIndex, unit: str) -> list[str]:
-    chain: list[str] = []
-    while unit in index.units and (outer := index.units[unit].within) is not None:
-        chain.append(outer)
-        unit = outer
-    return chain
-
-
-TestIndexMachine = IndexMachine.TestCase
-TestIndexMachine.settings = settings(
-    settings.get_profile("redfish_fm"), max_examples=60, stateful_step_count=30
-)
 
 
 def spent(index: FabricIndex, *changes: Callable[[], object]) -> list[int]:

@@ -8,19 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redfish_fm.fabric.binding import Plan, overlaps, plan
-from redfish_fm.fabric.model import Bind, BindTarget, Observation, Step, Unbind, VppbId
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import Bind, BindTarget, Observation, Place, Step, Unbind
 from redfish_fm.fabric.values import Binding
 from tests.fabric.builders import binding, observation, vppb
 
-Unsettled = Callable[[VppbId | BindTarget], bool]
+Unsettled = Callable[[Place], bool]
 
 
-def settled(_: VppbId | BindTarget) -> bool:
+def settled(_: Place) -> bool:
     return False
 
 
-def unsettled(*items: VppbId | BindTarget) -> Unsettled:
-    return lambda item: item in items
+def unsettled(*items: Place) -> Unsettled:
+    """Tell of these and, as Settling does, of every target that overlaps one of them."""
+    targets = Targets(item for item in items if isinstance(item, BindTarget))
+    return lambda item: item in items or (isinstance(item, BindTarget) and targets.touch(item))
 
 
 def bind(item: Binding) -> Bind:
@@ -96,7 +99,7 @@ def test_two_lds_of_one_mld_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.parametrize("item", [MINE.vppb, MINE.target])
-def test_what_is_unsettled_is_neither_bound_nor_unbound(item: VppbId | BindTarget) -> None:
+def test_what_is_unsettled_is_neither_bound_nor_unbound(item: Place) -> None:
     granted = plan([MINE], [], observation(), unsettled(item))
     assert (granted.steps, granted.waiting) == ((), {MINE.vppb})
     released = plan([], [MINE], observation(MINE), unsettled(item))
@@ -185,15 +188,13 @@ class World:
     wanted: tuple[Binding, ...]
     releasing: tuple[Binding, ...]
     observed: tuple[Binding, ...]
-    open_: frozenset[VppbId | BindTarget] = field(default_factory=frozenset)
+    open_: frozenset[Place] = field(default_factory=frozenset)
 
     def look(self, observed: Iterable[Binding] | None = None) -> Observation:
         return observation(*(self.observed if observed is None else observed), vppbs=2)
 
     def plan(self, enforce: bool = False) -> Plan:
-        return plan(
-            self.wanted, self.releasing, self.look(), lambda item: item in self.open_, enforce
-        )
+        return plan(self.wanted, self.releasing, self.look(), unsettled(*self.open_), enforce)
 
 
 @st.composite
@@ -214,7 +215,7 @@ def worlds(draw: st.DrawFn, faults: bool = True) -> World:
     observed = draw(bindings(consistent=not faults))
     if faults:
         releasing = draw(bindings(consistent=False))
-        things: list[VppbId | BindTarget] = []
+        things: list[Place] = []
         things += [item.vppb for item in (*wanted, *releasing, *observed)]
         things += [item.target for item in (*wanted, *releasing, *observed)]
         open_ = draw(st.frozensets(st.sampled_from(things), max_size=3)) if things else frozenset()

@@ -6,8 +6,10 @@ from itertools import permutations
 import pytest
 
 from redfish_fm.fabric import zoning
-from redfish_fm.fabric.values import Rule, Violation
+from redfish_fm.fabric.model import FabricKind
+from redfish_fm.fabric.values import EndpointGroup, Rule, Violation
 from tests.fabric.builders import a_fabric, connection, put_target, zone
+from tests.fabric.devices import a_chunk, granting, pooled_mld
 from tests.fabric.scenarios import SCENARIOS, Scenario, known
 
 JUDGED_ELSEWHERE = {Rule.NO_FREE_VPPB, Rule.NO_PATH}
@@ -180,3 +182,51 @@ def test_a_check_costs_the_same_on_a_small_and_on_a_big_fabric() -> None:
         zoning.check_zone(index, zone("new", "I2", "T-D1", "T-M1.0", "S"), None, known)
         spent.append(index.work - before)
     assert spent[0] == spent[1] > 0
+
+
+def test_a_group_edit_names_the_member_and_the_connection_that_it_breaks() -> None:
+    index = a_fabric()
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    group = EndpointGroup("g", "F", ("I1",))
+    index.put_group(group)
+    index.put_connection(granting("c1", targets=("T-D1",), from_groups=("g",)))
+    wanted = replace(group, endpoints=("I1", "I2"))
+    refused = zoning.check_group(index, wanted, group, known)
+    found = {each.rule: (each.subject, each.pointer, each.others) for each in refused}
+    assert found[Rule.CONNECTION_NO_COMMON_ZONE] == ("T-D1", None, ("I2", "c1"))
+    assert found[Rule.HOST_SHARING] == ("T-D1", None, ("H2", "H1", "c1"))
+
+
+def test_a_group_of_targets_is_pointed_at_where_its_member_stands() -> None:
+    index = a_fabric(zoned=False)
+    index.put_connection(connection("c0", "I2", "T-D1"))
+    group = EndpointGroup("g", "F", ())
+    index.put_group(group)
+    index.put_connection(granting("c1", ("I1",), to_groups=("g",)))
+    (refused,) = zoning.check_group(index, replace(group, endpoints=("T-D1",)), group, known)
+    assert (refused.rule, refused.holder) == (Rule.HOST_SHARING, "c0")
+    assert (refused.subject, refused.pointer) == ("T-D1", "/Links/Endpoints/0")
+
+
+def test_what_an_import_has_too_much_of_may_stay_and_shrink() -> None:
+    index = pooled_mld(a_fabric())
+    index.put_chunk(a_chunk(index, "c1", 4096))
+    index.put_chunk(a_chunk(index, "c2", 1024))
+    assert {each.rule for each in zoning.existing_violations(index)} == {Rule.POOL_EXHAUSTED}
+    held = index.chunks["c1"]
+    assert not zoning.check_chunk(index, held, held)
+    assert not zoning.check_chunk(index, replace(held, size_mib=2048), held)
+    assert zoning.check_chunk(index, a_chunk(index, "c3", 256), None)
+
+
+def test_a_host_with_many_connections_is_not_looked_through_when_it_joins_a_zone() -> None:
+    spent = []
+    for count in (10, 500):
+        index = a_fabric(slds=count + 1, kind=FabricKind.CONNECTION_GRANTS)
+        for number in range(1, count):
+            index.put_zone(zone(f"z{number}", "I1", f"T-D{number}"))
+            index.put_connection(connection(f"c{number}", "I1", f"T-D{number}"))
+        before = index.work
+        assert not zoning.check_zone(index, zone("new", "I1", f"T-D{count}"), None, known)
+        spent.append(index.work - before)
+    assert spent[0] == spent[1]

@@ -27,11 +27,12 @@ from redfish_fm.fabric.model import (
     VppbId,
 )
 from redfish_fm.mapping.bindings import decode_binding, encode_binding
-from redfish_fm.mapping.domain import apply_document
+from redfish_fm.mapping.domain import apply_document, apply_overlay
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventory
+from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.writes import prepare
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.etag import content_tag
@@ -104,6 +105,15 @@ class MemoryTip:
     def overlay(self, uri: str) -> bytes | None:
         return self.overlays.get(uri)
 
+    def linked_by(self, uri: str, pointer: str) -> list[str]:
+        aliases = self.facts.port_aliases
+        found = []
+        for source, raw in self.documents.items():
+            name = self.type_name(source)
+            if (uri, pointer) in forward_links(name, json.loads(raw), aliases):
+                found.append(source)
+        return sorted(found)
+
     def is_wanted(self, uri: str) -> bool:
         return uri in self.documents
 
@@ -136,6 +146,8 @@ class MemoryTip:
         elif edit.space is Space.OVERLAY:
             assert self.overlays.get(edit.key) == edit.pre
             _set(self.overlays, edit)
+            laid = None if edit.post is None else json.loads(edit.post)
+            apply_overlay(self.index, self.facts, edit.key, laid)
         elif edit.space is Space.SECRET:
             assert self.secrets.get(edit.key) == edit.pre
             _set(self.secrets, edit)

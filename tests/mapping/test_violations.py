@@ -69,3 +69,32 @@ def test_an_action_parameter_takes_the_place_of_the_pointer() -> None:
     )
     assert error.messages[0].args[0] == "Endpoint"
     assert error.messages[0].related == ("#/Endpoint",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "args"),
+    [
+        (Rule.PART_SIZE, ("MemoryChunkSizeMiB", "300")),
+        (Rule.PART_RANGE, ("300", "MemoryChunkSizeMiB")),
+        (Rule.POOL_EXHAUSTED, ("/pool",)),
+        (Rule.NOT_CARVABLE, ("/pool",)),
+    ],
+)
+def test_a_part_that_can_not_be_made_is_told_with_its_value_or_its_source(
+    rule: Rule, args: tuple[str, ...]
+) -> None:
+    error = to_error([Violation(rule, "300", "/pool", "/MemoryChunkSizeMiB")])
+    assert error.messages[0].args == args
+
+
+def test_what_is_not_bound_through_a_vppb_is_sent_to_connections() -> None:
+    error = to_error([Violation(Rule.VPPB_WRONG_UNIT, "/device", "/vppb", "/Links/Port")])
+    assert (error.status, error.messages[0].args) == (400, ("Links/Port", "Connection"))
+
+
+def test_a_side_of_both_is_told_with_both_properties() -> None:
+    violation = Violation(
+        Rule.CONNECTION_SIDES, "/c", "Links/TargetEndpointGroups", "/Links/TargetEndpoints"
+    )
+    error = to_error([violation])
+    assert error.messages[0].args == ("Links/TargetEndpoints", "Links/TargetEndpointGroups")

@@ -250,7 +250,7 @@ def test_a_default_zone_is_not_deletable(tip: MemoryTip) -> None:
     tip.documents[uri] = json.dumps(
         {"@odata.id": uri, "@odata.type": "#Zone.v1_6_3.Zone", "ZoneType": "Default"}
     ).encode()
-    with refusal(409, "Base.ResourceCannotBeDeleted"):
+    with refusal(405, "Base.OperationNotAllowed"):
         tip.delete(uri)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.redfish.action_documents import action_info_documents
+from redfish_fm.redfish.action_documents import Advertised, action_info_documents
 from redfish_fm.redfish.catalog import Catalog
-from redfish_fm.redfish.view import Origin
+from redfish_fm.redfish.view import Origin, Representation
 from redfish_fm.resources import schemas_dir
 from tests.redfish.builders import ENDPOINT, ZONE, ZONES, Bench
 
@@ -51,6 +51,20 @@ async def test_a_changed_zone_is_shown_changed(bench: Bench) -> None:
     await read(bench, ZONE)
     bench.view.put(ZONE, "Zone", Origin.WANTED, ZoneType="ZoneOfZones")
     assert (await read(bench, ZONE))["ZoneType"] == "ZoneOfZones"
+
+
+@pytest.mark.parametrize("imported", [b"", b',"Actions":{"Oem":{}}', b',"Name":"\\"Actions\\""'])
+def test_actions_are_the_only_thing_laid_over(imported: bytes) -> None:
+    catalog = Catalog.load(schemas_dir())
+    body = b'{"@odata.id":"/x"' + imported + b"}"
+    found = Representation("/x", "Zone", Origin.WANTED, "w", body, '"w.o"')
+    rendered = Advertised(catalog).render(found).body
+    assert rendered.count(b'"Actions":') == 1
+    shown = json.loads(rendered)
+    assert "#Zone.AddEndpoint" in shown.pop("Actions")
+    before = json.loads(body)
+    before.pop("Actions", None)
+    assert shown == before
 
 
 def test_every_enumeration_of_a_parameter_is_told() -> None:

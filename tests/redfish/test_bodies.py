@@ -12,7 +12,7 @@ from tests.redfish.builders import CATALOG
 
 ZONE = CATALOG.types["Zone"]
 ENDPOINT = CATALOG.types["Endpoint"]
-CONNECTION = CATALOG.types["Connection"]
+GROUP = CATALOG.types["EndpointGroup"]
 LINK = {"@odata.id": "/redfish/v1/Fabrics/F/Endpoints/1"}
 
 
@@ -68,10 +68,10 @@ def test_required_properties_are_missed_also_when_empty() -> None:
     assert told(check_create(ENDPOINT, {})) == [("PropertyMissing", "#/ConnectedEntities")]
     body = {"ConnectedEntities": []}
     assert told(check_create(ENDPOINT, body)) == [("PropertyMissing", "#/ConnectedEntities")]
-    body = {"Links": {"InitiatorEndpoints": [LINK]}, "ConnectionType": "Tape"}  # type: ignore[dict-item]
-    assert told(check_create(CONNECTION, body)) == [
-        ("PropertyValueNotInList", "#/ConnectionType"),
-        ("PropertyMissing", "#/Links/TargetEndpoints"),
+    body = {"Links": {"Endpoints": []}, "GroupType": "Tape"}  # type: ignore[dict-item]
+    assert told(check_create(GROUP, body)) == [
+        ("PropertyValueNotInList", "#/GroupType"),
+        ("PropertyMissing", "#/Links/Endpoints"),
     ]
 
 
@@ -196,3 +196,45 @@ def test_names_by_pattern_are_checked_like_others() -> None:
         ("PropertyValueTypeError", "#/HttpHeaders/0/X-Session"),
         ("PropertyUnknown", "#/HttpHeaders/0/a b"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"Name": ""}, [("StringValueTooShort", "#/Name")]),
+        ({"Name": "x" * 257}, [("StringValueTooLong", "#/Name")]),
+        ({"Name": "x" * 256}, []),
+        ({"Name": "a\x00b"}, [("PropertyValueFormatError", "#/Name")]),
+        ({"Name": "a\x7fb"}, [("PropertyValueFormatError", "#/Name")]),
+        ({"Description": "two\nlines\tof text"}, []),
+        ({"Description": ""}, []),
+        ({"Description": "x" * 4097}, [("StringValueTooLong", "#/Description")]),
+        ({"Identifiers": [{"DurableName": "a\x00"}]},
+         [("PropertyValueFormatError", "#/Identifiers/0/DurableName")]),
+        ({"Identifiers": [{"DurableName": "x" * 65_537}]},
+         [("StringValueTooLong", "#/Identifiers/0/DurableName")]),
+    ],
+)  # fmt: skip
+def test_strings_have_sensible_lengths_and_no_control_characters(
+    body: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert told(check_create(ZONE, body)) == expected
+    assert told(check_patch(ZONE, body, True)) == expected
+
+
+def test_a_refused_long_string_is_quoted_shortly_and_a_secret_never() -> None:
+    (message,) = check_create(ZONE, {"Name": "x" * 100_000})
+    assert message.args[1] == "256"
+    assert len(message.args[0]) < 300
+    account = CATALOG.types["ManagerAccount"]
+    body = {"UserName": "u", "RoleId": "ReadOnly", "Password": "tell\x00me"}
+    assert "tell" not in str(check_create(account, body))
+
+
+def test_strings_of_parameters_are_held_to_the_same_limits() -> None:
+    action = CATALOG.types["Zone"].actions["Zone.AddEndpoint"]
+    for tag in ("a\x00", "x" * 65_537):
+        body = {"Endpoint": LINK, "ZoneETag": tag}
+        assert told(check_action(action, body)) == [
+            ("ActionParameterValueFormatError", "#/ZoneETag")
+        ]

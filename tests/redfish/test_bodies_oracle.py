@@ -103,6 +103,8 @@ class Maker:
                 made[self._one(("Contoso", "X-Key", "9", "a:b"))] = self.value(row, depth + 1)
         if self._chance(12):
             made[self._one(("Bogus", "a/b~", "Name@odata.x", "@Redfish.Settings"))] = 1
+        if made.get("Name") == "":
+            made["Name"] = "x"  # an empty name is refused by us, not by the schemas
         return made
 
     def _one(self, choices: Any) -> Any:

@@ -250,6 +250,16 @@ async def test_undeclared_body_over_the_limit_is_refused(serve: Serve) -> None:
     await refused(await sent(served, head + chunk), 413)
 
 
+async def test_undeclared_body_over_the_limit_is_refused_also_when_it_comes_at_once(
+    serve: Serve,
+) -> None:
+    served = await serve(limits=Limits(body_bytes=4))
+    head = b"POST /x HTTP/1.1\r\nHost: fm\r\nTransfer-Encoding: chunked\r\n\r\n"
+    reply = await served.ask(head + b"5\r\nabcde\r\n0\r\n\r\n")
+    assert reply.status == 413
+    assert not served.seen
+
+
 async def test_body_at_the_limit_is_taken(serve: Serve) -> None:
     served = await serve(limits=Limits(body_bytes=1000))
     assert (await served.ask(post(bytes(1000)))).body == b"1000"

@@ -6,7 +6,7 @@ import random
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from redfish_fm.drivers.virtual.switch import Refused
+from redfish_fm.drivers.virtual.refusals import Refused
 from redfish_fm.fabric.model import Bind, BindTarget, PortRole, Unbind
 from tests.sim.checker import Checker
 from tests.sim.plant import Plant

@@ -14,9 +14,11 @@ from redfish_fm.control.operations import Operations
 from redfish_fm.control.reconcile import FabricLoop
 from redfish_fm.control.settling import Settling
 from redfish_fm.control.tip import TipView
+from redfish_fm.control.verdicts import Look
 from redfish_fm.control.writer import Writer
 from redfish_fm.fabric import zoning
-from redfish_fm.fabric.model import BindTarget, Observation, Step, Unbind
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import Step, Unbind
 from redfish_fm.fabric.planner import _Planner
 from redfish_fm.fabric.values import Binding, Rule
 from redfish_fm.mapping.bindings import binding_edit
@@ -34,8 +36,8 @@ def without(*rules: Rule) -> Mutant:
     return lambda: patch.dict(zoning.RULES, {rule: lambda _: [] for rule in rules})
 
 
-def _loose(self: Any, target: BindTarget) -> bool:
-    return not self._pending(target)
+def _loose(self: Any, claim: Binding) -> bool:
+    return not self._pending(claim.target)
 
 
 def bind_before_unbind() -> AbstractContextManager[Any]:
@@ -52,7 +54,7 @@ def barrier_of_an_earlier_look() -> AbstractContextManager[Any]:
     """A look proves also what was sent while it was under way."""
 
     def look_ended(self: Settling, barrier_s: float) -> None:
-        vars(self).update(_barrier_s=barrier_s, _sent_s={})
+        vars(self).update(_barrier_s=barrier_s, _sent_s={}, _sent_targets=Targets())
 
     return patch.object(Settling, "look_ended", look_ended)
 
@@ -72,7 +74,7 @@ def rollback_of_a_release() -> AbstractContextManager[Any]:
     judge = vars(FabricLoop)["_judge"]
 
     async def mutant(
-        self: Any, operation: Operation, seen: Observation, refused: Mapping[Step, str]
+        self: Any, operation: Operation, look: Look, refused: Mapping[Step, str]
     ) -> None:
         back = [b for b in operation.released if Unbind(b.vppb, b.target) in refused]
         if back:
@@ -80,7 +82,7 @@ def rollback_of_a_release() -> AbstractContextManager[Any]:
                 lambda tip: _given_back(tip, operation, back), "reconcile"
             )
         else:
-            await judge(self, operation, seen, refused)
+            await judge(self, operation, look, refused)
 
     return patch.object(FabricLoop, "_judge", mutant)
 

@@ -13,7 +13,16 @@ from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.faults import Fault, FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.drivers.virtual.state import LateCommand
-from redfish_fm.fabric.model import Bind, BindTarget, Inventory, Observation, Step, VppbId
+from redfish_fm.fabric.model import (
+    Bind,
+    BindTarget,
+    Inventory,
+    Observation,
+    PartState,
+    Step,
+    Unbind,
+    VppbId,
+)
 from tests.sim.weather import Weather
 
 Watcher = Callable[["Plant", VppbId, str], None]
@@ -50,9 +59,10 @@ class CountingFaults(FaultPlan):
             self.struck[name] = self.struck.get(name, 0) + 1
         return fault
 
-    def claim(self, step: Step) -> None:
-        self.lied.add(step.vppb)
-        super().claim(step)
+    def claim(self, step: Step, before: PartState | None = None) -> None:
+        if isinstance(step, Bind | Unbind):
+            self.lied.add(step.vppb)
+        super().claim(step, before)
 
 
 class Plant(Hardware):
@@ -108,7 +118,7 @@ class Plant(Hardware):
         self, step: Step, cause: str, at_s: float, finished: LateCommand | None = None
     ) -> bool:
         changed = super()._run(step, cause, at_s, finished)
-        if changed:
+        if changed and isinstance(step, Bind | Unbind):
             # Who removed a binding answers for what is there next only if he also put it there.
             self.origin[step.vppb] = cause if isinstance(step, Bind) else "nobody"
             for watcher in self.watchers:

@@ -24,15 +24,16 @@ from redfish_fm.drivers.virtual.faults import (
     Slow,
 )
 from redfish_fm.drivers.virtual.hardware import Event, Hardware
+from redfish_fm.drivers.virtual.refusals import Refused, describe, switch_of
 from redfish_fm.drivers.virtual.session import Command, LinkSession
 from redfish_fm.drivers.virtual.state import virtual_db
-from redfish_fm.drivers.virtual.switch import Refused, describe
 from redfish_fm.drivers.virtual.watch import Watchers, wait_until
 from redfish_fm.fabric.model import (
     BindTarget,
     Hint,
     Inventory,
     Observation,
+    PartState,
     PortId,
     PortState,
     Step,
@@ -69,6 +70,7 @@ def create(
         inventory,
         clock,
         None if state is None else virtual_db(state),
+        fabric_clock=fabric_clock,
         late_max_s=late_max_s,
         permissive=permissive,
         keeps_bindings=keeps_bindings,
@@ -125,7 +127,7 @@ class VirtualDriver:
         self._owns_hardware = owns_hardware
         self._closed = False
         self._running: set[asyncio.Task[DriverError | None]] = set()
-        self._watchers = Watchers(self._fabric, hardware, clock)
+        self._watchers = Watchers(self._fabric, hardware, clock, fabric_clock)
         now_s = clock.now_s()
         self._links = {
             switch: _Link(LinkSession(now_s, self.late_max_s, hardware.had_manager))
@@ -152,11 +154,15 @@ class VirtualDriver:
         self._check_open()
         bindings: dict[VppbId, BindTarget | None] = {}
         ports: dict[PortId, PortState] = {}
+        parts: dict[BindTarget, PartState] = {}
+        health: dict[str, str] = {}
         barriers_s, silent = [], set()
         for name, link in self._links.items():
             if self.hardware.reachable(name):
                 bindings |= self.faults.seen(self.hardware.bindings(name))
                 ports |= self.hardware.port_states(name)
+                parts |= self.faults.seen_parts(name, self.hardware.part_states(name))
+                health[name] = self.hardware.switches[name].health
                 link.session.reply(questions[name])
             else:
                 silent.add(name)
@@ -170,6 +176,8 @@ class VirtualDriver:
             bindings=bindings,
             ports=ports,
             unreachable=frozenset(silent),
+            parts=parts,
+            switch_health=health,
         )
 
     async def apply(self, step: Step, deadline_s: float) -> None:
@@ -179,7 +187,7 @@ class VirtualDriver:
         one that was sent goes on in the switch.
         """
         self._check_open()
-        link = self._links.get(step.vppb.switch)
+        link = self._links.get(switch_of(step))
         if link is None:
             raise DriverRejected(f"{describe(step)}: fabric {self._fabric} has no such switch")
         command = link.session.hand(self._clock.now_s())
@@ -245,7 +253,7 @@ class VirtualDriver:
         """Return why the bytes are not written. Nothing awaits between this and the sending."""
         if self._clock.now_s() >= deadline_s:
             return DriverUnavailable(f"{describe(step)}: not sent, its deadline has passed")
-        if not self.hardware.reachable(step.vppb.switch):
+        if not self.hardware.reachable(switch_of(step)):
             return DriverUnavailable(f"{describe(step)}: not sent, the switch does not answer")
         return None
 
@@ -262,7 +270,7 @@ class VirtualDriver:
     def _finish(self, link: _Link, flight: _InFlight) -> DriverError | None:
         """Let the switch do what it was sent, or what the fault makes of it."""
         command, step = flight.command, flight.step
-        switch = step.vppb.switch
+        switch = switch_of(step)
         match flight.fault:
             case Late(delay_s):
                 self.hardware.postpone(step, self._late_s() if delay_s is None else delay_s)
@@ -289,7 +297,8 @@ class VirtualDriver:
                 return DriverRejected(f"{describe(step)}: {reason}")
             case Pretend(claim):
                 if claim:
-                    self.faults.claim(step)
+                    parts = self.hardware.part_states(switch)
+                    self.faults.claim(step, parts.get(step.target))
                 return None
         return self._execute(step)
 
@@ -303,6 +312,9 @@ class VirtualDriver:
     def _on_event(self, switch: str, event: Event) -> None:
         """Hear from the hardware; a restart forgets what a cut link leaves running."""
         link = self._links[switch]
+        if event is Event.TIMER:
+            self._watchers.wake()
+            return
         if event is Event.CUT:
             self._reset(link)
         elif event is Event.RESTARTED:

@@ -1,16 +1,30 @@
 """Faults on demand: which command or look goes wrong next, and how.
 
 Declares and draws faults, the driver plays them. All chance comes from one seed, drawn in the
-order in which commands reach the switches.
+order in which commands reach the switches. Faults that anybody may order by name, of links and
+devices too, are in `orders`.
 """
 
 import random
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.virtual.hardware import Hardware
-from redfish_fm.fabric.model import Bind, BindTarget, PortId, Step, VppbId
+from redfish_fm.drivers.virtual.refusals import switch_of
+from redfish_fm.fabric.model import (
+    Allocate,
+    Bind,
+    BindTarget,
+    Deallocate,
+    Media,
+    PartState,
+    Place,
+    PortId,
+    Step,
+    Unbind,
+    VppbId,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,8 @@ class _Planned:
     fault: Fault
     left: int | None
     """How many more commands it strikes; None means all of them."""
+    only: tuple[type[Step], ...] | None
+    """Which steps it strikes; None means any."""
 
 
 class FaultPlan:
@@ -112,39 +128,53 @@ class FaultPlan:
         self.rates = Rates()
         self._planned: dict[str | None, deque[_Planned]] = {}
         self._lies: dict[VppbId, BindTarget | None] = {}
+        self._part_lies: dict[BindTarget, PartState | None] = {}
 
-    def next_apply(self, switch: str | None, *faults: Fault, times: int | None = 1) -> None:
+    def next_apply(
+        self,
+        switch: str | None,
+        *faults: Fault,
+        times: int | None = 1,
+        only: tuple[type[Step], ...] | None = None,
+    ) -> None:
         """Strike the next commands of `switch` (None: of any) with `faults`, one after another.
 
-        Each strikes `times` commands, None for all that follow.
+        Each strikes `times` commands, None for all that follow. `only`: commands of these types.
         """
         queue = self._planned.setdefault(switch, deque())
-        queue.extend(_Planned(fault, times) for fault in faults)
+        queue.extend(_Planned(fault, times, only) for fault in faults)
 
     def lie(self, vppb: VppbId, target: BindTarget | None) -> None:
         """Report `vppb` as bound to `target` (None: free), whatever is true."""
         self._lies[vppb] = target
 
-    def tell_truth(self, vppb: VppbId | None = None) -> None:
-        """Stop lying about `vppb` (None: about all)."""
-        if vppb is None:
+    def lie_part(self, target: BindTarget, state: PartState | None) -> None:
+        """Report that of a part (None: that it is not allocated), whatever is true."""
+        self._part_lies[target] = state
+
+    def tell_truth(self, place: Place | None = None) -> None:
+        """Stop lying about a vPPB or part (None: about all)."""
+        if place is None:
             self._lies.clear()
+            self._part_lies.clear()
+        elif isinstance(place, VppbId):
+            self._lies.pop(place, None)
         else:
-            self._lies.pop(vppb, None)
+            self._part_lies.pop(place, None)
 
     def clear(self) -> None:
         """Stop everything: plans, rates, slowness and lies."""
         self._planned.clear()
-        self._lies.clear()
+        self.tell_truth()
         self.rates = Rates()
         self.observe_s = 0.0
 
     def draw(self, step: Step) -> Fault | None:
         """Return the fault that strikes this command; called once per command sent."""
-        for switch in (step.vppb.switch, None):
-            queue = self._planned.get(switch)
-            if queue:
-                return _take(queue)
+        for switch in (switch_of(step), None):
+            fault = _take(self._planned.get(switch, deque()), step)
+            if fault is not None:
+                return fault
         return self._by_chance()
 
     def seen(self, bindings: dict[VppbId, BindTarget | None]) -> dict[VppbId, BindTarget | None]:
@@ -152,9 +182,27 @@ class FaultPlan:
         lies = {vppb: told for vppb, told in self._lies.items() if vppb in bindings}
         return bindings | lies
 
-    def claim(self, step: Step) -> None:
-        """Report from now on that `step` was done."""
-        self.lie(step.vppb, step.target if isinstance(step, Bind) else None)
+    def seen_parts(
+        self, switch: str, parts: dict[BindTarget, PartState]
+    ) -> dict[BindTarget, PartState]:
+        """Return what a switch reports of parts where `parts` is true."""
+        lies = {target: told for target, told in self._part_lies.items() if target.switch == switch}
+        told = parts | lies
+        return {target: state for target, state in told.items() if state is not None}
+
+    def claim(self, step: Step, before: PartState | None = None) -> None:
+        """Report from now on that `step` was done; `before` is what is true of its part."""
+        match step:
+            case Bind(vppb, target):
+                self.lie(vppb, target)
+            case Unbind(vppb, _):
+                self.lie(vppb, None)
+            case Allocate(target, size_mib, shareable):
+                self.lie_part(target, PartState(size_mib, Media.CLEAN, shareable))
+            case Deallocate(target):
+                self.lie_part(target, None)
+            case _ if before is not None:
+                self.lie_part(step.target, replace(before, media=Media.CLEAN))
 
     def _by_chance(self) -> Fault | None:
         rates, roll = self.rates, self.chance.random()
@@ -184,10 +232,13 @@ async def flap(hardware: Hardware, port: PortId, clock: Clock, times: int, perio
         await clock.sleep(period_s / 2)
 
 
-def _take(queue: deque[_Planned]) -> Fault:
-    planned = queue[0]
-    if planned.left is not None:
-        planned.left -= 1
-        if planned.left <= 0:
-            queue.popleft()
-    return planned.fault
+def _take(queue: deque[_Planned], step: Step) -> Fault | None:
+    """Return the first planned fault that strikes such a step, and count it."""
+    for planned in queue:
+        if planned.only is None or isinstance(step, planned.only):
+            if planned.left is not None:
+                planned.left -= 1
+                if planned.left <= 0:
+                    queue.remove(planned)
+            return planned.fault
+    return None

@@ -1,26 +1,46 @@
-"""All simulated switches of one fabric, powered: they keep state and run commands late.
+"""All simulated switches and devices of one fabric, powered: they keep state and run on.
 
-Knows the switches, what is kept of them and the service clock (late commands and outages of the
-management link are bounded in service time, like the driver's `late_max_s`). Knows nothing of
-sessions or deadlines: that is the driver's. It outlives drivers, as powered hardware outlives
-the service; everything in it happens synchronously.
+Knows switches, devices, what is kept of them, and two clocks: everything physical (links train,
+contents are sanitized) takes time of the fabric clock; late commands and outages of the management
+link are bounded in service time, like the driver's `late_max_s`. Knows nothing of sessions or
+deadlines: that is the driver's. It outlives drivers, as powered hardware outlives the service;
+everything in it happens synchronously.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 from redfish_fm.clocks import Clock
+from redfish_fm.drivers.virtual.capacity import Extent
+from redfish_fm.drivers.virtual.contents import Life
+from redfish_fm.drivers.virtual.device import SimulatedDevice
+from redfish_fm.drivers.virtual.devices import Devices
+from redfish_fm.drivers.virtual.late import LateCommands
+from redfish_fm.drivers.virtual.links import TRAINING_S
 from redfish_fm.drivers.virtual.oracle import Oracle
+from redfish_fm.drivers.virtual.refusals import (
+    PERMISSIVE,
+    Forgets,
+    Refusal,
+    Refused,
+    describe,
+    switch_of,
+)
 from redfish_fm.drivers.virtual.state import Action, LateCommand, PortCondition, VirtualState
-from redfish_fm.drivers.virtual.switch import Refusal, Refused, SimulatedSwitch
+from redfish_fm.drivers.virtual.switch import SimulatedSwitch
 from redfish_fm.fabric.model import (
+    Allocate,
     Bind,
     BindTarget,
+    Deallocate,
+    FabricKind,
     Inventory,
+    PartState,
     PortId,
     PortState,
+    Sanitize,
     Step,
     Unbind,
     VppbId,
@@ -30,26 +50,19 @@ from redfish_fm.fabric.model import (
 class Event(Enum):
     """What a listener is told about a switch."""
 
-    CHANGED = "a binding or port changed"
+    CHANGED = "a binding, port or part changed by itself or by someone else"
     CUT = "the management link went down; what was sent may still run"
     RESTARTED = "the switch restarted; what was sent will not run"
     BACK = "the switch answers again"
+    TIMER = "something will happen by itself, perhaps earlier than was said before"
 
 
 Listener = Callable[[str, Event], None]
 """Called with the switch's id; must not raise."""
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """A late command with its due time on the service clock."""
-
-    due_s: float
-    command: LateCommand
-
-
 class Hardware:
-    """The switches of one fabric. Made once per powered fabric; drivers come and go."""
+    """The switches and devices of one fabric. Made once per powered fabric; drivers come and go."""
 
     def __init__(
         self,
@@ -57,32 +70,47 @@ class Hardware:
         clock: Clock,
         state: Path | None = None,
         *,
+        fabric_clock: Clock | None = None,
         late_max_s: float = 2.0,
+        training_s: float = TRAINING_S,
         permissive: bool = False,
+        forgets: frozenset[Forgets] = frozenset(),
         keeps_bindings: bool = True,
         journal_max: int = 100_000,
     ) -> None:
         """Power up: `state` is the file kept by an earlier run, None keeps nothing.
 
-        `keeps_bindings` tells whether a restarted switch still has its bindings. Commands that
-        an earlier run left behind run within `late_max_s` from now. Raises StateError.
+        `clock` is the service clock, `fabric_clock` that of physics (None: the same). `forgets`
+        are checks that this hardware leaves out, `permissive` stands for PERMISSIVE.
+        `keeps_bindings` tells whether a restarted switch still has its bindings. Commands that an
+        earlier run left behind run within `late_max_s` from now. Raises StateError.
         """
         self.inventory = inventory
         self.late_max_s = late_max_s
         self.keeps_bindings = keeps_bindings
-        devices = {device.id: device for device in inventory.devices}
+        careless = forgets | PERMISSIVE if permissive else forgets
+        self._clock = clock
+        self._fabric_clock = fabric_clock or clock
+        self.devices = Devices(inventory, self._fabric_clock, careless)
         self.switches = {
-            switch.id: SimulatedSwitch(switch, devices, permissive=permissive)
+            switch.id: SimulatedSwitch(
+                switch,
+                self.devices,
+                forgets=careless,
+                training_s=training_s,
+                networked=inventory.kind is FabricKind.CONNECTION_GRANTS,
+            )
             for switch in inventory.switches
         }
-        self._clock = clock
         self._state = VirtualState(state, inventory.fabric, journal_max)
-        self._late: list[_Waiting] = []
+        self._late = LateCommands(self._state, clock, late_max_s)
+        self._training: set[str] = set()
         self._down_until_s: dict[str, float] = {}
         self._listeners: list[Listener] = []
         self.had_manager = self._state.described()
         """Whether a manager may have sent commands before; the first driver sets it."""
-        self._state.describe(v for s in inventory.switches for v in s.virtual_switches)
+        virtual_switches = (v for s in inventory.switches for v in s.virtual_switches)
+        self._state.describe(virtual_switches, self.devices.values())
         self._restore()
 
     def oracle(self) -> Oracle:
@@ -98,6 +126,8 @@ class Hardware:
                 self._listeners.remove(listener)
 
         return stop
+
+    # -- what a manager sees --------------------------------------------------------------------
 
     def reachable(self, switch: str) -> bool:
         """Whether the switch answers on its management link."""
@@ -120,39 +150,67 @@ class Hardware:
 
     def port_states(self, switch: str) -> dict[PortId, PortState]:
         """Return the state of every port of a switch."""
+        self.advance()
         return self.switches[switch].port_states()
+
+    def part_states(self, switch: str) -> dict[BindTarget, PartState]:
+        """Return what is allocated behind a switch, and what contents are kept track of."""
+        self.advance()
+        return self.devices.states(switch)
+
+    def extents(self, target: BindTarget) -> tuple[Extent, ...]:
+        """Return what an allocated part is made of, by address; empty for any other target."""
+        device = self.devices.at(target)
+        part = None if device is None else device.part(target)
+        return () if part is None else part.extents
+
+    # -- commands -------------------------------------------------------------------------------
 
     def execute(self, step: Step, cause: str = "command") -> None:
         """Run a command now. Raises Refused. With cause "outside", listeners are told."""
         self.advance()
         self._run(step, cause, self._clock.wall_s())
         if cause == "outside":
-            self._tell(step.vppb.switch, Event.CHANGED)
+            self._tell_all(step)
 
     def postpone(self, step: Step, delay_s: float) -> None:
         """Run a command `delay_s` from now (service clock; at most `late_max_s`)."""
-        if not 0 <= delay_s <= self.late_max_s:
-            raise ValueError(f"a command runs late by 0 to {self.late_max_s} s, not {delay_s}")
-        command = self._state.postpone(step, self._clock.wall_s() + delay_s)
-        self._wait_for(_Waiting(self._clock.now_s() + delay_s, command))
+        self._late.postpone(step, delay_s)
+        self._tell(switch_of(step), Event.TIMER)
+
+    # -- time -----------------------------------------------------------------------------------
 
     def advance(self) -> None:
         """Run what is due. Everything else here does so first; a driver's watch does in time."""
+        while (command := self._late.pop_due()) is not None:
+            if self._run(command.step, "late", command.due_s, command):
+                self._tell_all(command.step)
         now_s = self._clock.now_s()
-        while self._late and self._late[0].due_s <= now_s:
-            waiting = self._late.pop(0)
-            step = waiting.command.step
-            if self._run(step, "late", waiting.command.due_s, waiting.command):
-                self._tell(step.vppb.switch, Event.CHANGED)
         for switch in [s for s, until_s in self._down_until_s.items() if until_s <= now_s]:
             del self._down_until_s[switch]
             self._tell(switch, Event.BACK)
+        if self._training:
+            self._advance_training()
+        for device, targets in self.devices.advance():
+            at_s = self._clock.wall_s()
+            actions = [Action(at_s, "sanitized", "time", t.switch, target=t) for t in targets]
+            self._keep(device, actions)
+            self._tell_device(device)
 
     def next_s(self) -> float | None:
         """Return when something happens by itself next (service clock), None if nothing will."""
-        times = [waiting.due_s for waiting in self._late[:1]]
+        late_s = self._late.next_s()
+        times = [] if late_s is None else [late_s]
         times += [until_s for until_s in self._down_until_s.values() if until_s != float("inf")]
         return min(times, default=None)
+
+    def next_fabric_s(self) -> float | None:
+        """Return when physics changes something next (fabric clock), None if nothing will."""
+        times = [self.switches[switch].next_trained_s() for switch in self._training]
+        times.append(self.devices.next_s())
+        return min((time_s for time_s in times if time_s is not None), default=None)
+
+    # -- ports and links ------------------------------------------------------------------------
 
     def set_port(
         self,
@@ -162,24 +220,72 @@ class Hardware:
         present: bool | None = None,
         health: str | None = None,
         width: int | None = None,
+        gen: int | None = None,
     ) -> None:
-        """Change a port: link, device presence, health, trained lanes. None leaves it as it is.
+        """Change a port: link, cable, health, the lanes and generation it trains to.
 
-        Raises Refused for an unknown port.
+        None leaves it as it is. A link that comes up trains first. Raises Refused for an unknown
+        port.
         """
         self.advance()
-        given = {"link_up": link_up, "present": present, "health": health, "width": width}
+        switch = self._switch(port.switch)
+        given = {
+            "link_up": link_up, "present": present, "health": health, "width": width, "gen": gen
+        }  # fmt: skip
         changes = {name: value for name, value in given.items() if value is not None}
-        before = self.switches[port.switch].conditions.get(port.port, PortCondition())
-        condition = self.switches[port.switch].set_port(port.port, **changes)
+        before = switch.conditions.get(port.port, PortCondition())
+        switch.set_port(port.port)
+        could = switch.can_link(port.port)
+        condition = switch.set_port(port.port, **changes)
         if condition == before:
             return
         note = ", ".join(f"{name}={value}" for name, value in changes.items())
-        action = Action(
-            self._clock.wall_s(), "port", "outside", port.switch, port=port.port, note=note
-        )
+        at_s = self._clock.wall_s()
+        action = Action(at_s, "port", "outside", port.switch, port=port.port, note=note)
         self._state.record_port(port, condition, action)
+        if switch.can_link(port.port) != could:
+            self._train((port,))
         self._tell(port.switch, Event.CHANGED)
+
+    def reset_link(self, port: PortId) -> None:
+        """Train the link of a port anew. Raises Refused for an unknown port."""
+        self.advance()
+        self._switch(port.switch).set_port(port.port)
+        self._train((port,))
+        self._tell(port.switch, Event.CHANGED)
+
+    # -- devices --------------------------------------------------------------------------------
+
+    def remove_device(self, device: str) -> None:
+        """Pull a device out, all its ports at once; what is bound stays bound."""
+        self._live(device, present=False)
+
+    def return_device(self, device: str, serial_number: str | None = None) -> None:
+        """Plug a device in again; with another serial number it is another one, and blank."""
+        changes: dict[str, object] = {"present": True}
+        if serial_number is not None:
+            changes["serial_number"] = serial_number
+        self._live(device, **changes)
+
+    def power_device(self, device: str, on: bool) -> None:
+        """Give a device power or take it away; its links follow, bindings stay in the switch."""
+        self._live(device, powered=on)
+
+    def set_device_health(self, device: str, health: str) -> None:
+        """Change a device's health, a Redfish Status.Health string."""
+        self._live(device, health=health)
+
+    def set_switch_health(self, switch: str, health: str) -> None:
+        """Change a switch's health, a Redfish Status.Health string."""
+        self.advance()
+        self._switch(switch).health = health
+        self._tell(switch, Event.CHANGED)
+
+    def domain(self, domain: str) -> tuple[str, ...]:
+        """Return the devices of one failure domain (a memory appliance, a drive box)."""
+        return tuple(d.id for d in self.inventory.devices if d.domain == domain)
+
+    # -- switches -------------------------------------------------------------------------------
 
     def cut(self, switch: str, down_s: float = float("inf")) -> None:
         """Cut the management link for `down_s` seconds (0: reset it, it is back at once)."""
@@ -191,17 +297,21 @@ class Hardware:
         if self._down_until_s.pop(switch, None) is not None:
             self._tell(switch, Event.BACK)
 
-    def restart(self, switch: str, down_s: float = 0.0) -> None:
-        """Restart a switch: its commands are gone, and its bindings unless it keeps them."""
+    def restart(
+        self, switch: str, down_s: float = 0.0, *, keeps_bindings: bool | None = None
+    ) -> None:
+        """Restart a switch: its commands are gone, its links train anew, its bindings are gone
+        unless it keeps them (None: as the hardware was made)."""
         self.advance()
-        now_s, simulated = self._clock.wall_s(), self.switches[switch]
-        self._late = [w for w in self._late if w.command.step.vppb.switch != switch]
-        self._state.forget_late(switch)
+        keeps = self.keeps_bindings if keeps_bindings is None else keeps_bindings
+        now_s, simulated = self._clock.wall_s(), self._switch(switch)
+        self._late.forget(switch)
         actions = [Action(now_s, "restart", "restart", switch)]
-        for vppb, target in () if self.keeps_bindings else list(simulated.bindings.items()):
+        for vppb, target in () if keeps else list(simulated.bindings.items()):
             simulated.force(vppb, None)
             actions.append(Action(now_s, "unbind", "restart", switch, vppb, target))
         self._state.record(actions)
+        self._train(port.id for port in simulated.facts.ports)
         self._take_down(switch, down_s, Event.RESTARTED)
 
     def close(self) -> None:
@@ -209,8 +319,12 @@ class Hardware:
         self._listeners.clear()
         self._state.close()
 
+    # -- the rest -------------------------------------------------------------------------------
+
     def _restore(self) -> None:
         kept = self._state.load()
+        self._state.restore(self.devices, -self._shift_s())
+        self.devices.resume()
         for vppb, target in kept.bindings.items():
             switch = self.switches.get(vppb.switch)
             # The topology may have lost this vPPB since: there is nothing to hold its binding.
@@ -219,54 +333,142 @@ class Hardware:
         for port, condition in kept.ports.items():
             if port.switch in self.switches:
                 self.switches[port.switch].conditions[port.port] = condition
-        now_s, wall_s = self._clock.now_s(), self._clock.wall_s()
-        for command in kept.late:
-            # The wall clock may have been set meanwhile: the bound holds, whatever it says.
-            delay_s = min(max(command.due_s - wall_s, 0.0), self.late_max_s)
-            self._wait_for(_Waiting(now_s + delay_s, command))
+        self._late.restore(kept.late)
 
-    def _wait_for(self, waiting: _Waiting) -> None:
-        self._late.append(waiting)
-        self._late.sort(key=lambda w: (w.due_s, w.command.n))
+    def _shift_s(self) -> float:
+        """Return what leads from the fabric clock to seconds since 1970."""
+        return self._clock.wall_s() - self._fabric_clock.now_s()
 
     def _run(
         self, step: Step, cause: str, at_s: float, finished: LateCommand | None = None
     ) -> bool:
-        """Run and journal a command; returns whether it changed a binding.
+        """Run and journal a command; returns whether it changed anything.
 
         Raises Refused, but not for a late command: nobody is there to hear it.
         """
-        switch, vppb = step.vppb.switch, step.vppb
-        simulated = self.switches.get(switch)
         try:
-            if simulated is None:
-                raise Refused(Refusal.UNKNOWN_VPPB, f"switch {switch}")
-            before = simulated.execute(step)
+            if switch_of(step) not in self.switches:
+                raise Refused(Refusal.UNKNOWN_VPPB, f"switch {switch_of(step)}")
+            if isinstance(step, Bind | Unbind):
+                actions = self._run_binding(step, cause, at_s)
+            else:
+                actions = self._run_part(step, cause, at_s)
         except Refused as refused:
-            note = refused.refusal.name
-            action = Action(at_s, "refused", cause, switch, vppb, step.target, note=note)
+            vppb = step.vppb if isinstance(step, Bind | Unbind) else None
+            action = Action(at_s, "refused", cause, switch_of(step), vppb, step.target,
+                            note=refused.refusal.name)  # fmt: skip
             self._state.record((action,), finished)
             if finished is None:
                 raise
             return False
-        self._state.record(_changes(step, before, cause, at_s), finished)
-        after = simulated.bindings.get(vppb)
-        return after != before
+        device = self.devices.at(step.target)
+        self._keep(device, actions, finished)
+        return bool(actions)
+
+    def _run_binding(self, step: Bind | Unbind, cause: str, at_s: float) -> list[Action]:
+        """Bind or unbind; returns what to journal of it: nothing where nothing changed."""
+        switch, vppb = step.vppb.switch, step.vppb
+        before, exposed = self.switches[switch].execute(step)
+        if isinstance(step, Unbind):
+            return [] if before is None else [Action(at_s, "unbind", cause, switch, vppb, before)]
+        if before == step.target:
+            return []
+        device = self.devices.at(step.target)
+        shared = device is not None and device.is_shareable(step.target)
+        actions = [Action(at_s, "bind", cause, switch, vppb, step.target, shared=shared)]
+        if exposed:
+            note = ", ".join(sorted(exposed))
+            actions.append(Action(at_s, "exposed", cause, switch, vppb, step.target, note=note))
+        return actions
+
+    def _run_part(
+        self, step: Allocate | Deallocate | Sanitize, cause: str, at_s: float
+    ) -> list[Action]:
+        """Allocate, deallocate or sanitize; returns what to journal of it."""
+        switch = self.switches[step.target.switch]
+        if switch.device_at(step.target.port) is None:
+            raise Refused(Refusal.UNKNOWN_PORT, describe(step))
+        if not self.devices.execute(step):
+            return []
+        if isinstance(step, Sanitize):
+            self._tell(step.target.switch, Event.TIMER)
+        note = f"{step.size_mib} MiB" if isinstance(step, Allocate) else None
+        what = type(step).__name__.lower()
+        return [Action(at_s, what, cause, step.target.switch, target=step.target, note=note)]
+
+    def _live(self, device: str, **changes: object) -> None:
+        """Change how a device is. Raises Refused for an unknown one."""
+        self.advance()
+        simulated = self.devices.get(device)
+        if simulated is None:
+            raise Refused(Refusal.DEVICE_ABSENT, f"device {device}")
+        before: Life = simulated.life
+        simulated.live(replace(before, **changes))  # type: ignore[arg-type]
+        if simulated.life == before:
+            return
+        note = ", ".join(f"{name}={value}" for name, value in changes.items())
+        at_s, first = self._clock.wall_s(), simulated.ports[0]
+        action = Action(at_s, "device", "outside", first.switch, port=first.port,
+                        note=f"{device}: {note}")  # fmt: skip
+        self._keep(simulated, [action])
+        for port in simulated.ports:
+            self.switches[port.switch].look_again(port.port)
+        if (before.present, before.powered) != (simulated.life.present, simulated.life.powered):
+            self._train(simulated.ports)
+        self._tell_device(simulated)
+
+    def _train(self, ports: Iterable[PortId]) -> None:
+        now_s = self._fabric_clock.now_s()
+        for port in ports:
+            self.switches[port.switch].train(port.port, now_s)
+            self._training.add(port.switch)
+            self._tell(port.switch, Event.TIMER)
+
+    def _advance_training(self) -> None:
+        now_s = self._fabric_clock.now_s()
+        for switch in tuple(self._training):
+            trained = self.switches[switch].trained(now_s)
+            if self.switches[switch].next_trained_s() is None:
+                self._training.discard(switch)
+            # A switch that does not answer tells nothing; it is looked at when it is back.
+            if trained and switch not in self._down_until_s:
+                self._tell(switch, Event.CHANGED)
+
+    def _keep(
+        self,
+        device: SimulatedDevice | None,
+        actions: list[Action],
+        finished: LateCommand | None = None,
+    ) -> None:
+        aged = device is not None and any(action.what == "device" for action in actions)
+        kept = device if device is not None and (device.changed or aged) else None
+        changed = () if kept is None else ((kept, self._shift_s()),)
+        if actions or finished is not None:
+            self._state.record(actions, finished, changed)
+
+    def _switch(self, switch: str) -> SimulatedSwitch:
+        found = self.switches.get(switch)
+        if found is None:
+            raise Refused(Refusal.UNKNOWN_PORT, f"switch {switch}")
+        return found
 
     def _take_down(self, switch: str, down_s: float, event: Event) -> None:
         if down_s > 0:
             self._down_until_s[switch] = self._clock.now_s() + down_s
         self._tell(switch, event)
 
+    def _tell_all(self, step: Step) -> None:
+        """Tell of a command's effect: on its switch, and wherever else its device is plugged."""
+        device = None if isinstance(step, Bind | Unbind) else self.devices.at(step.target)
+        if device is None:
+            self._tell(switch_of(step), Event.CHANGED)
+        else:
+            self._tell_device(device)
+
+    def _tell_device(self, device: SimulatedDevice) -> None:
+        for switch in dict.fromkeys(port.switch for port in device.ports):
+            self._tell(switch, Event.CHANGED)
+
     def _tell(self, switch: str, event: Event) -> None:
         for listener in tuple(self._listeners):
             listener(switch, event)
-
-
-def _changes(step: Step, before: BindTarget | None, cause: str, at_s: float) -> list[Action]:
-    """Return what to journal of a command that was accepted: nothing where nothing changed."""
-    switch, vppb = step.vppb.switch, step.vppb
-    if isinstance(step, Unbind):
-        return [] if before is None else [Action(at_s, "unbind", cause, switch, vppb, before)]
-    assert isinstance(step, Bind)  # noqa: S101 - Step has two members
-    return [] if before == step.target else [Action(at_s, "bind", cause, switch, vppb, step.target)]

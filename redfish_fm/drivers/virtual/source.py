@@ -9,7 +9,7 @@ import re
 import types
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import yaml
@@ -60,10 +60,17 @@ class Problems:
     def __init__(self) -> None:
         self.lines = Lines()
         self._found: list[Problem] = []
+        self._once: set[tuple[str, str]] = set()
 
     def add(self, path: str, text: str) -> None:
         """Add one problem at `path`."""
         self._found.append(Problem(path, self.lines.find(path), text))
+
+    def add_once(self, path: str, text: str) -> None:
+        """Add a problem that several members of a group may have in common."""
+        if (path, text) not in self._once:
+            self._once.add((path, text))
+            self.add(path, text)
 
     @property
     def count(self) -> int:
@@ -78,8 +85,8 @@ class Problems:
 
 def parse(text: str, problems: Problems) -> object:
     """Return the plain value of a YAML text; syntax errors and double keys go to `problems`."""
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         return None if node is None else _Reader(loader, problems).read(node, "", ())
     except yaml.MarkedYAMLError as error:
@@ -89,8 +96,9 @@ def parse(text: str, problems: Problems) -> object:
         problems.add("", f"not YAML: {error.problem or error.context}")
     except (yaml.YAMLError, ValueError) as error:
         problems.add("", f"not YAML: {error}")
-    finally:
-        loader.dispose()
+    except RecursionError:
+        # Composing and reading nest as deeply as the text does; no topology needs ten levels.
+        problems.add("", "not a topology: nested too deeply")
     return None
 
 
@@ -115,8 +123,17 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             inside = (*above, node)
             return [self.read(item, f"{path}[{i}]", inside) for i, item in enumerate(node.value)]
+        self._check_tag(node)
         value: object = self._loader.construct_object(node)
         return value
+
+    def _check_tag(self, node: yaml.Node) -> None:
+        """Let no tag ask for a value that the text is none of: constructors trust it."""
+        plain = self._loader.resolve(  # type: ignore[no-untyped-call]
+            yaml.ScalarNode, node.value, (True, False)
+        )
+        if node.tag not in (plain, "tag:yaml.org,2002:str"):
+            raise ValueError(f"line {node.start_mark.line + 1}: {node.value!r} is no {node.tag}")
 
     def _mapping(
         self, node: yaml.MappingNode, path: str, above: tuple[yaml.Node, ...]
@@ -141,9 +158,13 @@ def convert(value: object, kind: Any, path: str, problems: Problems) -> Any:
     struct = _struct_in(kind)
     if struct is not None and isinstance(value, Mapping):
         return _convert_struct(value, struct, path, problems)
-    if get_origin(kind) is tuple and isinstance(value, list):
-        member = get_args(kind)[0]
-        return tuple(convert(v, member, f"{path}[{i}]", problems) for i, v in enumerate(value))
+    member = _member_in(kind)
+    if member is not None and isinstance(value, list):
+        made = tuple(convert(v, member, f"{path}[{i}]", problems) for i, v in enumerate(value))
+        least = _least_in(kind)
+        if len(made) < least:
+            problems.add(path, f"{len(made)} given; at least {least} are needed")
+        return made
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -185,10 +206,29 @@ def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
+def _choices_of(kind: Any) -> tuple[Any, ...]:
+    """Return the alternatives of a union, or the kind itself."""
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
 def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
     """Return the struct type that `kind` is or, as a union, allows for a mapping."""
-    choices = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
-    for choice in choices:
+    for choice in _choices_of(kind):
         if isinstance(choice, type) and issubclass(choice, msgspec.Struct):
             return choice
     return None
+
+
+def _member_in(kind: Any) -> Any:
+    """Return the type of the members of the list that `kind` is or allows; None if none."""
+    for choice in _choices_of(kind):
+        bare = get_args(choice)[0] if get_origin(choice) is Annotated else choice
+        if get_origin(bare) is tuple:
+            return get_args(bare)[0]
+    return None
+
+
+def _least_in(kind: Any) -> int:
+    """Return how many members the list that `kind` allows has at least."""
+    metas = [m for choice in _choices_of(kind) for m in getattr(choice, "__metadata__", ())]
+    return max((meta.min_length or 0 for meta in metas), default=0)

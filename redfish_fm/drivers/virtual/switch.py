@@ -1,75 +1,67 @@
-"""One simulated switch: what it holds, what it does when told, what it refuses.
+"""One simulated switch: what it binds when told, what it refuses, what its links do.
 
-Pure state machine: no time, no I/O, no session, and none of our isolation rules; it refuses only
-what hardware refuses. A real unbind names the vPPB alone, so an old unbind that runs late frees
-whatever is bound by then.
+Pure state machine: the time is given (fabric clock), no I/O, no session, and none of our isolation
+rules; it refuses only what hardware refuses. A real unbind names the vPPB alone, so an old unbind
+that runs late frees whatever is bound by then. A link that is down or training does not keep a
+switch from binding what is behind it (the vPPB is bound, the host sees it once the link is up), nor
+does lost power; a missing device does.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 
+from redfish_fm.drivers.virtual.device import SimulatedDevice
+from redfish_fm.drivers.virtual.links import TRAINING_S, Training, negotiate
+from redfish_fm.drivers.virtual.refusals import Forgets, Refusal, Refused, describe
 from redfish_fm.drivers.virtual.state import PortCondition
-from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import (
     LD_FM_OWNED,
-    Attachment,
     Bind,
     BindTarget,
-    Device,
+    FunctionType,
     Port,
     PortId,
     PortRole,
     PortState,
-    Step,
     Switch,
+    Unbind,
     VppbId,
 )
 
-_GT_S = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
-"""Transfers per second and lane by PCIe generation, in GT/s."""
-
-
-class Refusal(Enum):
-    """Why a switch says no; the values are what it says."""
-
-    UNKNOWN_VPPB = "no such vPPB"
-    UNKNOWN_PORT = "no such physical port"
-    NOT_DOWNSTREAM = "the port is not a downstream port"
-    VPPB_BOUND = "the vPPB is already bound to something else"
-    PORT_BOUND = "the port is already bound to another vPPB"
-    LD_BOUND = "the LD is already bound to another vPPB"
-    LD_NOT_ALLOCATED = "the LD is not allocated"
-    LD_FM_OWNED = "LD FFFFh is owned by the fabric manager"
-    NOT_MLD = "the device has no LDs"
-    MLD_WHOLE = "an MLD is bound one LD at a time"
-    DEVICE_ABSENT = "no device is present at the port"
-
-
-class Refused(FmError):
-    """The switch said no; `refusal` is the reason, the text what it was about."""
-
-    def __init__(self, refusal: Refusal, about: str) -> None:
-        self.refusal = refusal
-        super().__init__(f"{about}: {refusal.value}")
+_BY_HEALTH = ("OK", "Warning", "Critical")
 
 
 class SimulatedSwitch:
     """The state of one switch. `bindings` holds bound vPPBs only.
 
-    A `permissive` switch accepts whatever names an existing vPPB and port, as some real
-    emulators do, and then binds one thing several times.
+    `forgets` names checks that this hardware leaves out, as some real emulators do; it still needs
+    an existing vPPB and port. `networked`: upstream ports lead to a network instead of one host.
     """
 
     def __init__(
-        self, facts: Switch, devices: dict[str, Device], *, permissive: bool = False
+        self,
+        facts: Switch,
+        devices: Mapping[str, SimulatedDevice],
+        *,
+        forgets: frozenset[Forgets] = frozenset(),
+        training_s: float = TRAINING_S,
+        networked: bool = False,
     ) -> None:
         self.facts = facts
-        self.permissive = permissive
+        self.health = "OK"
         self.bindings: dict[VppbId, BindTarget] = {}
         self.conditions: dict[str, PortCondition] = {}
+        self._training = Training(training_s)
+        self._said: dict[str, PortState] = {}
+        self._forgets = forgets
+        self._networked = networked
         self._ports: dict[str, Port] = {port.id.port: port for port in facts.ports}
         self._devices = devices
         self._vppbs = {vcs.id: vcs.vppb_count for vcs in facts.virtual_switches}
+        self._hosts = {
+            vcs.id: vcs.host or f"nobody behind {facts.id}/{vcs.id}"
+            for vcs in facts.virtual_switches
+        }
         self._bound_to: dict[str, set[VppbId]] = {}
 
     def vppbs(self) -> list[VppbId]:
@@ -82,7 +74,12 @@ class SimulatedSwitch:
         count = self._vppbs.get(vppb.vcs, 0)
         return vppb.switch == self.facts.id and 0 <= vppb.vppb < count
 
-    def refusal(self, step: Step) -> Refusal | None:
+    def device_at(self, port: str) -> SimulatedDevice | None:
+        """Return the device plugged in at a port, present or not."""
+        found = self._ports.get(port)
+        return None if found is None else self._devices.get(found.device or "")
+
+    def refusal(self, step: Bind | Unbind) -> Refusal | None:
         """Return why this switch would refuse the command now, or None."""
         if not self.has(step.vppb):
             return Refusal.UNKNOWN_VPPB
@@ -91,25 +88,44 @@ class SimulatedSwitch:
         port = self._ports.get(step.target.port)
         if port is None or step.target.switch != self.facts.id:
             return Refusal.UNKNOWN_PORT
-        if self.permissive or self.bindings.get(step.vppb) == step.target:
+        if self.bindings.get(step.vppb) == step.target:
             return None
-        return self._target_refusal(port, step.target) or self._taken(step)
+        wrong = None if Forgets.TARGET in self._forgets else self._target_refusal(port, step.target)
+        if wrong is not None:
+            return wrong
+        if step.vppb in self.bindings and Forgets.VPPB_BOUND not in self._forgets:
+            return Refusal.VPPB_BOUND
+        return self._taken(step)
 
-    def execute(self, step: Step) -> BindTarget | None:
-        """Do it. Returns what the vPPB was bound to before. Raises Refused, changing nothing."""
+    def execute(self, step: Bind | Unbind) -> tuple[BindTarget | None, frozenset[str]]:
+        """Do it. Returns what the vPPB was bound to before, and whose data its host now sees.
+
+        Raises Refused, changing nothing.
+        """
         refusal = self.refusal(step)
         if refusal is not None:
             raise Refused(refusal, describe(step))
-        return self.force(step.vppb, step.target if isinstance(step, Bind) else None)
+        target = step.target if isinstance(step, Bind) else None
+        before = self.force(step.vppb, target)
+        device = None if target is None else self.device_at(target.port)
+        if device is None or target is None or target == before:
+            return before, frozenset()
+        return before, device.attach(step.vppb, target, self._hosts[step.vppb.vcs])
 
     def force(self, vppb: VppbId, target: BindTarget | None) -> BindTarget | None:
         """Write a binding without asking (restored state); returns what was bound before."""
         before = self.bindings.pop(vppb, None)
         if before is not None:
             self._bound_to[before.port].discard(vppb)
+            device = self.device_at(before.port)
+            if device is not None:
+                device.detach(vppb)
         if target is not None:
             self.bindings[vppb] = target
             self._bound_to.setdefault(target.port, set()).add(vppb)
+            device = self.device_at(target.port)
+            if device is not None:
+                device.reattach(vppb, target)
         return before
 
     def set_port(self, port: str, **changes: object) -> PortCondition:
@@ -118,59 +134,129 @@ class SimulatedSwitch:
             raise Refused(Refusal.UNKNOWN_PORT, f"{self.facts.id} port {port}")
         old = self.conditions.get(port, PortCondition())
         self.conditions[port] = replace(old, **changes)  # type: ignore[arg-type]
+        self.look_again(port)
         return self.conditions[port]
+
+    def can_link(self, port: str) -> bool:
+        """Whether both ends of a port's link are there and powered, and the link is not down."""
+        facts, condition = self._ports[port], self._condition(port)
+        device = self.device_at(port)
+        if not (condition.link_up and condition.present):
+            return False
+        return device.answers if device is not None else self._cabled(facts)
+
+    def train(self, port: str, now_s: float) -> None:
+        """Train the link of a port anew where it can come up, else give it up."""
+        self.look_again(port)
+        if self.can_link(port):
+            self._training.begin(port, now_s)
+        else:
+            self._training.stop(port)
+
+    def trained(self, now_s: float) -> bool:
+        """End the training that has ended by now; returns whether any has."""
+        done = self._training.advance(now_s)
+        for port in done:
+            self.look_again(port)
+        return bool(done)
+
+    def next_trained_s(self) -> float | None:
+        """Return when the next link is trained, None if none is training."""
+        return self._training.next_s()
 
     def port_states(self) -> dict[PortId, PortState]:
         """Return what the switch says of each of its ports."""
-        return {port.id: self._port_state(port) for port in self.facts.ports}
+        for port in self.facts.ports if len(self._said) < len(self._ports) else ():
+            if port.id.port not in self._said:
+                self._said[port.id.port] = self._port_state(port)
+        return {port.id: self._said[port.id.port] for port in self.facts.ports}
+
+    def look_again(self, port: str) -> None:
+        """Note that something at a port, or its device, has changed."""
+        self._said.pop(port, None)
 
     def _target_refusal(self, port: Port, target: BindTarget) -> Refusal | None:
         """Return what is wrong with the target itself, whoever asks for it."""
         device = self._devices.get(port.device or "")
         if port.role is not PortRole.DOWNSTREAM:
             return Refusal.NOT_DOWNSTREAM
-        if device is None or not self._condition(port).present:
+        if device is None or not self._condition(port.id.port).present:
             return Refusal.DEVICE_ABSENT
-        if device.attachment is not Attachment.MLD:
-            return Refusal.NOT_MLD if target.ld is not None else None
-        if target.ld is None:
-            return Refusal.MLD_WHOLE
-        if target.ld == LD_FM_OWNED:
+        if target.ld == LD_FM_OWNED and device.facts.lds:
             return Refusal.LD_FM_OWNED
-        known = any(ld.id == target.ld for ld in device.lds)
-        return None if known else Refusal.LD_NOT_ALLOCATED
+        return device.target_refusal(target)
 
     def _taken(self, step: Bind) -> Refusal | None:
-        """Return whether the vPPB or the target is in use."""
-        if step.vppb in self.bindings:
-            return Refusal.VPPB_BOUND
+        """Return whether the target is in use through this port.
+
+        What is bound through another port of the same device is not this switch's business.
+        """
+        device = self.device_at(step.target.port)
+        shareable = device is not None and device.is_shareable(step.target)
         for vppb in self._bound_to.get(step.target.port, ()):
-            other = self.bindings[vppb]
-            if other.ld is None or step.target.ld is None:
-                return Refusal.PORT_BOUND
-            if other.ld == step.target.ld:
-                return Refusal.LD_BOUND
+            refusal = None if vppb == step.vppb else _clash(
+                self.bindings[vppb], step.target, device)  # fmt: skip
+            if refusal is None or (shareable and self.bindings[vppb] == step.target):
+                continue
+            part = refusal is Refusal.PART_BOUND or (
+                device is not None and bool(device.part(step.target))
+            )
+            forgotten = Forgets.SHAREABLE if part else Forgets.DOUBLE_BIND
+            if forgotten not in self._forgets:
+                return refusal
         return None
 
-    def _condition(self, port: Port) -> PortCondition:
-        return self.conditions.get(port.id.port, PortCondition())
+    def _condition(self, port: str) -> PortCondition:
+        return self.conditions.get(port, PortCondition())
+
+    def _cabled(self, port: Port) -> bool:
+        network = self._networked and port.role is PortRole.UPSTREAM
+        return port.host is not None or port.device is not None or network
 
     def _port_state(self, port: Port) -> PortState:
-        condition = self._condition(port)
-        cabled = port.host is not None or port.device is not None
-        present = cabled and condition.present
-        if not (present and condition.link_up):
-            return PortState(False, present, health=condition.health)
-        width = condition.width or port.link.lanes
-        rate = _GT_S.get(port.link.gen)  # an imported fabric may not know its generation
-        speed_gbps = None if rate is None else rate * width
-        return PortState(True, True, speed_gbps, width, condition.health)
+        name = port.id.port
+        condition, device = self._condition(name), self._devices.get(port.device or "")
+        present = (
+            self._cabled(port) and condition.present and (device is None or device.life.present)
+        )
+        health = worst(condition.health, "OK" if device is None else device.life.health)
+        serial = device.serial_number if device is not None and present else None
+        powered = device is None or device.life.powered
+        if not present or not self.can_link(name) or name in self._training:
+            training = present and name in self._training
+            return PortState(False, present, None, None, health, training, serial, powered)
+        ends = (port.link, *(() if device is None else (device.facts.link,)))
+        trained = negotiate(ends, condition.gen, condition.width)
+        return PortState(
+            True, True, trained.speed_gbps, trained.width, health, False, serial, powered
+        )
 
 
-def describe(step: Step) -> str:
-    """Return a step in words, for errors."""
-    vppb, target = step.vppb, step.target
-    verb = "bind" if isinstance(step, Bind) else "unbind"
-    ld = "" if target.ld is None else f" LD {target.ld}"
-    way = "to" if verb == "bind" else "from"
-    return f"{verb} {vppb.switch} VCS {vppb.vcs} vPPB {vppb.vppb} {way} port {target.port}{ld}"
+def _clash(bound: BindTarget, wanted: BindTarget, device: SimulatedDevice | None) -> Refusal | None:
+    """Return why `wanted` can not be bound beside `bound`, which is at the same port."""
+    shorter, longer = sorted((bound.path, wanted.path), key=len)
+    if longer[: len(shorter)] == shorter:
+        if not shorter:
+            return Refusal.PORT_BOUND
+        kinds = {"ld": Refusal.LD_BOUND, "function": Refusal.FUNCTION_BOUND}
+        return kinds.get(longer[-1][0], Refusal.PART_BOUND)
+    if device is not None and _related(bound.function, wanted.function, device):
+        return Refusal.FUNCTION_BOUND
+    return None
+
+
+def _related(one: int | None, other: int | None, device: SimulatedDevice) -> bool:
+    """Whether one function is a virtual function of the other: who has that controls both."""
+    parents = {
+        function.id: function.parent
+        for function in device.facts.functions
+        if function.type is FunctionType.VIRTUAL
+    }
+    if one is None or other is None:
+        return False
+    return parents.get(one) == other or parents.get(other) == one
+
+
+def worst(*healths: str) -> str:
+    """Return the worst of some Redfish Status.Health values."""
+    return max(healths, key=_BY_HEALTH.index)

@@ -1,7 +1,8 @@
 """Hints for whoever watches a virtual fabric, and waiting with a limit on an injected clock.
 
 A watch coalesces: however often a switch changes while nobody looks, one hint is waiting. While
-somebody waits for hints, late commands run when they are due, not when somebody next looks.
+somebody waits for hints, what is due (late commands on the service clock, physics on the fabric
+clock) happens in time, not when somebody next looks.
 """
 
 import asyncio
@@ -29,10 +30,11 @@ async def wait_until(task: "asyncio.Future[Any]", clock: Clock, at_s: float) -> 
 class Watch(AsyncIterator[Hint]):
     """One watcher's hints; hears everything from its making on. Ends when the driver closes."""
 
-    def __init__(self, fabric: str, hardware: Hardware, clock: Clock) -> None:
+    def __init__(self, fabric: str, hardware: Hardware, clock: Clock, fabric_clock: Clock) -> None:
         self._fabric = fabric
         self._hardware = hardware
         self._clock = clock
+        self._fabric_clock = fabric_clock
         self._waiting: dict[str, None] = {}
         self._news = asyncio.Event()
         self._closed = False
@@ -40,6 +42,10 @@ class Watch(AsyncIterator[Hint]):
     def hint(self, switch: str) -> None:
         """Suggest to look at a switch."""
         self._waiting[switch] = None
+        self._news.set()
+
+    def wake(self) -> None:
+        """Look again when something happens by itself next."""
         self._news.set()
 
     def close(self) -> None:
@@ -62,16 +68,20 @@ class Watch(AsyncIterator[Hint]):
         return Hint(self._fabric, switch)
 
     async def _next_news(self) -> None:
+        """Wait until there is a hint, or until something happens by itself, and let it happen."""
         self._news.clear()
-        next_s = self._hardware.next_s()
-        if next_s is None:
-            await self._news.wait()
-            return
-        news = asyncio.ensure_future(self._news.wait())
+        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._news.wait())]
+        for clock, next_s in (
+            (self._clock, self._hardware.next_s()),
+            (self._fabric_clock, self._hardware.next_fabric_s()),
+        ):
+            if next_s is not None:
+                waits.append(asyncio.ensure_future(clock.sleep(next_s - clock.now_s())))
         try:
-            await wait_until(news, self._clock, next_s)
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            news.cancel()
+            for wait in waits:
+                wait.cancel()
         if not self._closed:
             self._hardware.advance()
 
@@ -79,15 +89,16 @@ class Watch(AsyncIterator[Hint]):
 class Watchers:
     """All watches of one driver, told in the order in which they began."""
 
-    def __init__(self, fabric: str, hardware: Hardware, clock: Clock) -> None:
+    def __init__(self, fabric: str, hardware: Hardware, clock: Clock, fabric_clock: Clock) -> None:
         self._fabric = fabric
         self._hardware = hardware
         self._clock = clock
+        self._fabric_clock = fabric_clock
         self._watches: list[weakref.ref[Watch]] = []
 
     def watch(self) -> Watch:
         """Begin a watch; one that nobody holds any more is forgotten."""
-        made = Watch(self._fabric, self._hardware, self._clock)
+        made = Watch(self._fabric, self._hardware, self._clock, self._fabric_clock)
         self._watches.append(weakref.ref(made))
         return made
 
@@ -95,6 +106,11 @@ class Watchers:
         """Suggest to all watchers to look at a switch."""
         for watch in self._alive():
             watch.hint(switch)
+
+    def wake(self) -> None:
+        """Let all watchers look again when something happens by itself next."""
+        for watch in self._alive():
+            watch.wake()
 
     def close(self) -> None:
         """End all watches."""

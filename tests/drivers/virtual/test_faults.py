@@ -332,6 +332,8 @@ async def test_a_link_that_flaps_changes_its_port_and_gives_hints() -> None:
     await anext(hints)
     assert (await powered.driver.observe()).ports[MLD].link_up is False
     await anext(hints)
+    assert (await powered.driver.observe()).ports[MLD].training
+    await anext(hints)
     assert (await powered.driver.observe()).ports[MLD].link_up is True
     await flapping
     assert powered.clock.now_s() == 3.0

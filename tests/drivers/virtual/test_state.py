@@ -14,7 +14,8 @@ from redfish_fm.drivers.base import DriverUnavailable
 from redfish_fm.drivers.virtual.driver import create
 from redfish_fm.drivers.virtual.faults import Late
 from redfish_fm.drivers.virtual.oracle import Oracle
-from redfish_fm.drivers.virtual.state import StateError, VirtualState, virtual_db
+from redfish_fm.drivers.virtual.state import VirtualState, virtual_db
+from redfish_fm.drivers.virtual.tables import StateError
 from redfish_fm.fabric.model import Bind, BindTarget, VppbId
 from tests.drivers.fabrics import (
     CXL,

@@ -4,14 +4,32 @@ from dataclasses import replace
 
 import pytest
 
-from redfish_fm.drivers.virtual.switch import Refusal, Refused, SimulatedSwitch
-from redfish_fm.fabric.model import LD_FM_OWNED, Bind, BindTarget, Link, PortId, Unbind, VppbId
+from redfish_fm.drivers.virtual.device import SimulatedDevice
+from redfish_fm.drivers.virtual.refusals import PERMISSIVE, Forgets, Refusal, Refused
+from redfish_fm.drivers.virtual.switch import SimulatedSwitch
+from redfish_fm.fabric.model import (
+    LD_FM_OWNED,
+    Bind,
+    BindTarget,
+    Inventory,
+    Link,
+    PortId,
+    Unbind,
+    VppbId,
+)
 from tests.drivers.fabrics import CXL, FIRST, NEXT, PCIE, SECOND, SLD, bind, ld
 
 
 def a_switch(permissive: bool = False) -> SimulatedSwitch:
-    devices = {device.id: device for device in CXL.devices}
-    return SimulatedSwitch(CXL.switches[0], devices, permissive=permissive)
+    forgets = PERMISSIVE if permissive else frozenset[Forgets]()
+    return SimulatedSwitch(CXL.switches[0], simulated(CXL), forgets=forgets)
+
+
+def simulated(inventory: Inventory) -> dict[str, SimulatedDevice]:
+    """Return the devices of an inventory, as if each were on one port."""
+    switch = inventory.switches[0]
+    ports = {port.device: (port.id,) for port in switch.ports if port.device is not None}
+    return {d.id: SimulatedDevice(d, ports.get(d.id, ())) for d in inventory.devices}
 
 
 REFUSED = {
@@ -78,16 +96,16 @@ def test_different_lds_go_to_different_hosts() -> None:
 
 def test_repeating_a_bind_or_an_unbind_changes_nothing() -> None:
     switch = a_switch()
-    assert switch.execute(bind()) is None
-    assert switch.execute(bind()) == ld(0)
-    assert switch.execute(Unbind(FIRST, ld(0))) == ld(0)
-    assert switch.execute(Unbind(FIRST, ld(0))) is None
+    assert switch.execute(bind())[0] is None
+    assert switch.execute(bind())[0] == ld(0)
+    assert switch.execute(Unbind(FIRST, ld(0)))[0] == ld(0)
+    assert switch.execute(Unbind(FIRST, ld(0)))[0] is None
 
 
 def test_an_unbind_frees_whatever_is_bound_as_hardware_does() -> None:
     switch = a_switch()
     switch.execute(bind(FIRST, ld(2)))
-    assert switch.execute(Unbind(FIRST, ld(0))) == ld(2)
+    assert switch.execute(Unbind(FIRST, ld(0)))[0] == ld(2)
     assert switch.bindings == {}
 
 
@@ -142,8 +160,7 @@ def test_a_link_of_unknown_generation_has_no_speed() -> None:
 
 
 def test_a_pcie_slot_binds_its_port_whole() -> None:
-    devices = {device.id: device for device in PCIE.devices}
-    switch = SimulatedSwitch(PCIE.switches[0], devices)
+    switch = SimulatedSwitch(PCIE.switches[0], simulated(PCIE))
     switch.execute(Bind(VppbId("pcie1", "2", 3), BindTarget("pcie1", "D4")))
     assert switch.refusal(Bind(VppbId("pcie1", "1", 0), BindTarget("pcie1", "D4"))) is (
         Refusal.PORT_BOUND

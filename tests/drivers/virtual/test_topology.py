@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 
 from redfish_fm.drivers.virtual.topology import Topology, TopologyError, load, names, read
-from redfish_fm.fabric.inventory import defects
-from redfish_fm.fabric.model import Attachment, DeviceKind, Inventory, PortRole
+from redfish_fm.fabric.inventory import collisions, defects
+from redfish_fm.fabric.model import (
+    Attachment,
+    Device,
+    DeviceKind,
+    FabricKind,
+    Inventory,
+    PartKind,
+    Pool,
+    PortRole,
+)
 from tests.drivers.fabrics import MOCKUPS
 
 
@@ -35,30 +44,69 @@ fabrics:
 def test_every_shipped_topology_is_sound(name: str) -> None:
     topology = load(name, MOCKUPS)
     assert topology.name == name
-    assert [defects(inventory) for inventory in topology.inventories()] == [[], []]
+    inventories = topology.inventories()
+    assert [line for inventory in inventories for line in defects(inventory)] == []
+    assert collisions(inventories) == []
+
+
+def things_to_bind(device: Device) -> int:
+    """Return how many things on one port of a device can be bound at a time."""
+    if device.binds_functions:
+        return len(device.functions)
+    regions = device.pool is not None and device.pool.kind is PartKind.REGION
+    per_ld = device.pool.part_count_max if device.pool and regions else 1
+    return max(1, len(device.lds)) * per_ld
 
 
 @pytest.mark.parametrize("name", names(MOCKUPS))
 def test_in_shipped_topologies_any_host_could_take_everything(name: str) -> None:
     for inventory in load(name, MOCKUPS).inventories():
+        devices = {device.id: device for device in inventory.devices}
         for switch in inventory.switches:
-            devices = {p.device for p in switch.ports if p.device}
-            units = sum(max(1, len(d.lds)) for d in inventory.devices if d.id in devices)
+            plugged = [devices[port.device] for port in switch.ports if port.device]
             vcss = {vcs.host: vcs for vcs in switch.virtual_switches}
             assert set(vcss) == {host.id for host in inventory.hosts}
-            assert all(vcs.vppb_count >= units for vcs in vcss.values())
+            if inventory.kind is FabricKind.BIND:
+                units = sum(things_to_bind(device) for device in plugged)
+                assert all(vcs.vppb_count >= units for vcs in vcss.values())
 
 
 def test_ai_pod_is_what_the_design_says() -> None:
     pcie, cxl = load("ai-pod", MOCKUPS).inventories()
     kinds = Counter(device.kind for device in (*pcie.devices, *cxl.devices))
-    assert kinds == {DeviceKind.GPU: 32, DeviceKind.NVME: 16, DeviceKind.MEMORY: 4}
+    assert kinds == {
+        DeviceKind.GPU: 32,
+        DeviceKind.NVME: 16,
+        DeviceKind.MEMORY: 4,
+        DeviceKind.NIC: 1,
+    }
     assert len(pcie.hosts) == len(cxl.hosts) == 8
     assert (len(pcie.switches), len(cxl.switches)) == (2, 2)
     for appliance in cxl.devices:
         assert appliance.attachment is Attachment.MLD
-        assert appliance.capacity_mib == 8 * 2**20 == sum(ld.capacity_mib for ld in appliance.lds)
+        assert appliance.capacity_mib == 8 * 2**20
         assert [ld.id for ld in appliance.lds] == list(range(16))
+
+
+def test_ai_pod_has_fixed_and_pooled_memory_on_each_cxl_switch() -> None:
+    _, cxl = load("ai-pod", MOCKUPS).inventories()
+    appliances = {device.id: device for device in cxl.devices}
+    for switch in cxl.switches:
+        fixed, pooled = (appliances[port.device] for port in switch.ports if port.device)
+        assert fixed.pool is None
+        assert sum(ld.capacity_mib for ld in fixed.lds) == fixed.capacity_mib
+        assert pooled.pool == Pool(PartKind.LD, 8 * 2**20, 1024, 16)
+        assert {ld.capacity_mib for ld in pooled.lds} == {0}
+
+
+def test_ai_pod_has_an_adapter_for_four_hosts_behind_everything_else() -> None:
+    pcie, _ = load("ai-pod", MOCKUPS).inventories()
+    for switch, heads in zip(pcie.switches, ([1, 2], [3, 4]), strict=True):
+        assert [(port.device, port.head) for port in switch.ports[-2:]] == [
+            ("nic1", head) for head in heads
+        ]
+    (nic,) = [device for device in pcie.devices if device.kind is DeviceKind.NIC]
+    assert nic.shared_heads
 
 
 def test_two_hosts_has_every_kind_of_binding() -> None:
@@ -227,7 +275,7 @@ def test_an_alias_bomb_is_refused() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(TopologyError, match="ai-pod, two-hosts"):
+    with pytest.raises(TopologyError, match="ai-pod, mixed, two-hosts"):
         load("nope", MOCKUPS)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redfish_fm.fabric import planner
+from redfish_fm.fabric import ground
 from tests.sim.model.explore import Exploration, explore
 from tests.sim.model.mutants import MUTANTS, OnlyOpenOperations
 from tests.sim.model.protocol import Command, Protocol, State, execute, real_plan
@@ -39,7 +39,7 @@ def test_the_model_runs_the_real_planner(monkeypatch: pytest.MonkeyPatch) -> Non
     """A planner that ignores what is observed bound elsewhere must be found harmful."""
     real_plan.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(planner, "overlaps", lambda one, other: False)
+        patch.setattr(ground, "overlaps", lambda one, other: False)
         found = explore(Protocol())
     real_plan.cache_clear()
     assert found.harm == "the unit is bound for two hosts at once", found.summary(Protocol())

@@ -1,0 +1,106 @@
+"""What one fabric is to become: wanted bindings and parts, and what open operations give up.
+
+Reads the published state only. The one thing it remembers itself is which new bindings it has
+seen: contents behind those are their owner's, contents behind the others are still somebody
+else's (DESIGN section 4, scrub before reuse).
+"""
+
+from collections.abc import Iterable
+
+from redfish_fm.control.operations import Operations
+from redfish_fm.control.published import Published
+from redfish_fm.control.verdicts import Look, Unsettled
+from redfish_fm.fabric.binding import Plan, plan
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import Observation, Place, VppbId
+from redfish_fm.fabric.physical import Inventoried
+from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.mapping.operations import Operation
+
+
+class Intent:
+    """The wishes for one fabric, always as last published."""
+
+    def __init__(self, fabric: str, published: Published, operations: Operations) -> None:
+        self._fabric = fabric
+        self._published = published
+        self._operations = operations
+        self._given: set[tuple[str, VppbId]] = set()
+        self._inventoried: Inventoried | None = None
+
+    def open(self) -> list[Operation]:
+        """Return the open operations, oldest first."""
+        return self._operations.open_of(self._fabric)
+
+    def wanted(self) -> tuple[Binding, ...]:
+        """Return the wanted bindings."""
+        return self._published.state.index.bindings_in(self._fabric)
+
+    def releasing(self) -> list[Binding]:
+        """Return the bindings that are given up and not wanted again."""
+        kept = {(binding.vppb, binding.target) for binding in self.wanted()}
+        return [each for each in self._released() if (each.vppb, each.target) not in kept]
+
+    def given_up(self) -> frozenset[Place]:
+        """Return the vPPBs and parts that an open operation is still giving up."""
+        vppbs = (each.vppb for each in self._released())
+        return frozenset([*vppbs, *(each.target for each in self._freed())])
+
+    def opening(self) -> frozenset[VppbId]:
+        """Return the vPPBs that an open operation binds."""
+        return frozenset(binding.vppb for operation in self.open() for binding in operation.granted)
+
+    def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
+        """Return the next safe steps."""
+        return plan(
+            self.wanted(),
+            self.releasing(),
+            seen,
+            unsettled,
+            enforce,
+            self._published.state.index.allocations_in(self._fabric),
+            self._freed(),
+            self._fresh(seen),
+            self._physical(),
+        )
+
+    def look(self, seen: Observation, unsettled: Unsettled) -> Look:
+        """Return what open operations are judged by."""
+        wanted, fresh = self.wanted(), self._fresh(seen)
+        given = [each for each in wanted if each.vppb not in fresh]
+        return Look(
+            seen,
+            frozenset((each.vppb, each.target) for each in wanted),
+            Targets(way for each in given for way in self._physical().ways(each.target)),
+            self._published.state.index.allocations,
+            unsettled,
+        )
+
+    def _released(self) -> Iterable[Binding]:
+        return (binding for operation in self.open() for binding in operation.released)
+
+    def _freed(self) -> list[Allocation]:
+        return [part for operation in self.open() for part in operation.freed]
+
+    def _fresh(self, seen: Observation) -> frozenset[VppbId]:
+        """Return the vPPBs that an open operation binds and has never seen bound.
+
+        What was seen once is its owner's, also when the switch loses it before the operation ends.
+        A restart of the service forgets that: then it is scrubbed once more than necessary.
+        """
+        fresh = [(each.id, binding) for each in self.open() for binding in each.fresh]
+        self._given &= {(operation, binding.vppb) for operation, binding in fresh}
+        self._given |= {
+            (operation, binding.vppb)
+            for operation, binding in fresh
+            if binding.vppb.switch not in seen.unreachable
+            if seen.bindings.get(binding.vppb) == binding.target
+        }
+        given = self._given
+        return frozenset(each.vppb for name, each in fresh if (name, each.vppb) not in given)
+
+    def _physical(self) -> Inventoried:
+        index = self._published.state.index
+        if self._inventoried is None or self._inventoried.index is not index:
+            self._inventoried = Inventoried(index, self._fabric)
+        return self._inventoried

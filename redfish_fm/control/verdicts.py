@@ -1,0 +1,126 @@
+"""What one look says of an open operation: done, or which of its steps are still owed.
+
+Pure. Trusts observations behind a barrier only; ends nothing itself (control.operations does).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import (
+    Allocate,
+    Bind,
+    BindTarget,
+    Deallocate,
+    Media,
+    Observation,
+    Place,
+    PortId,
+    Sanitize,
+    Step,
+    Unbind,
+    VppbId,
+)
+from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.mapping.operations import Operation
+
+Unsettled = Callable[[Place], bool]
+"""Tells of places with a command of unknown outcome behind them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One observation beside what is wanted at that moment.
+
+    `bindings` are the wanted pairs; `in_use` the targets among them that their owner has been
+    given already; `allocations` the wanted parts.
+    """
+
+    seen: Observation
+    bindings: frozenset[tuple[VppbId, BindTarget]]
+    in_use: Targets
+    allocations: Mapping[BindTarget, Allocation]
+    unsettled: Unsettled
+
+
+def grant_steps(operation: Operation) -> tuple[Step, ...]:
+    """Return the steps whose refusal takes the operation back."""
+    allocates = (
+        Allocate(part.target, part.size_mib, part.shareable) for part in operation.allocated
+    )
+    return (*allocates, *(Bind(each.vppb, each.target) for each in operation.granted))
+
+
+def release_steps(operation: Operation) -> Iterator[Step]:
+    """Yield the steps that are tried until they succeed, whoever refuses them."""
+    for released in operation.released:
+        yield Unbind(released.vppb, released.target)
+    freed = [part.target for part in operation.freed]
+    dirty = (*(each.target for each in (*operation.released, *operation.granted)), *freed)
+    yield from map(Sanitize, dict.fromkeys(dirty))
+    yield from map(Deallocate, freed)
+
+
+def achieved(operation: Operation, look: Look) -> bool:
+    """Return whether everything the operation is about was observed."""
+    return (
+        not missing(operation, look)
+        and not any(look.unsettled(each.vppb) for each in operation.granted)
+        and not any(look.unsettled(each.target) for each in operation.allocated)
+        and all(_released(each, look) for each in operation.released)
+        and all(_freed(each, look) for each in operation.freed)
+    )
+
+
+def missing(operation: Operation, look: Look) -> tuple[Step, ...]:
+    """Return the granting steps whose effect is not observed."""
+    return tuple(step for step in grant_steps(operation) if not _is_seen(step, look.seen))
+
+
+def _is_seen(step: Step, seen: Observation) -> bool:
+    if step.target.switch in seen.unreachable:
+        return False
+    if isinstance(step, Allocate):
+        state = seen.parts.get(step.target)
+        wished = (step.size_mib, step.shareable)
+        return state is not None and (state.size_mib, state.shareable) == wished
+    return isinstance(step, Bind) and seen.bindings.get(step.vppb) == step.target
+
+
+def _released(binding: Binding, look: Look) -> bool:
+    """Unbound for certain and scrubbed; what is wanted there again needs neither."""
+    if (binding.vppb, binding.target) in look.bindings:
+        return True
+    seen = look.seen
+    unbound = (
+        binding.vppb.switch not in seen.unreachable
+        and binding.vppb in seen.bindings
+        and seen.bindings[binding.vppb] != binding.target
+    )
+    if not unbound or look.unsettled(binding.vppb) or look.unsettled(binding.target):
+        return False
+    state = seen.parts.get(binding.target)
+    scrubbed = state is None or state.media is Media.CLEAN
+    return scrubbed or look.in_use.touch(binding.target)
+
+
+def _freed(part: Allocation, look: Look) -> bool:
+    """Gone for certain; a part that is wanted again is kept."""
+    if part.target in look.allocations:
+        return True
+    port = look.seen.ports.get(PortId(part.target.switch, part.target.port))
+    if port is not None and not (port.device_present and port.powered):
+        # A device that is not there says nothing of its parts: they may come back with it.
+        return False
+    gone = part.target.switch not in look.seen.unreachable and part.target not in look.seen.parts
+    return gone and not look.unsettled(part.target)
+
+
+def described(step: Step) -> str:
+    """Return a step in words, for the message that says what hardware refused."""
+    verb = type(step).__name__
+    if isinstance(step, Bind | Unbind):
+        return f"{verb} of vPPB {step.vppb.switch}/{step.vppb.vcs}/{step.vppb.vppb}"
+    part = " of ".join(f"{name} {number}" for name, number in reversed(step.target.path))
+    size = f" with {step.size_mib} MiB" if isinstance(step, Allocate) else ""
+    return f"{verb} of {part or 'the whole device'}{size}"

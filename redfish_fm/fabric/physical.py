@@ -1,0 +1,78 @@
+"""What inventory says of targets: which have to be allocated, which take each other.
+
+Pure. Made of one index; discovered volumes, which nobody made, are not asked for.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from redfish_fm.fabric.accounting import pool_has
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import BindTarget
+from redfish_fm.fabric.relation import Relation
+from redfish_fm.fabric.targets import order, overlaps
+from redfish_fm.fabric.values import CapacityPool
+
+
+class Physical(Protocol):
+    """What a plan has to know of hardware beyond its observation."""
+
+    def pooled(self, target: BindTarget) -> bool:
+        """Return whether `target` is a part of a pool, to be allocated before it is there."""
+        ...
+
+    def ways(self, target: BindTarget) -> tuple[BindTarget, ...]:
+        """Return the target and those that are taken with it although they do not overlap.
+
+        The other port of a dual-ported device; the physical function of a virtual one.
+        """
+        ...
+
+
+class Plain:
+    """Hardware without pools whose targets take each other only where they overlap."""
+
+    def pooled(self, _target: BindTarget) -> bool:
+        """Return False."""
+        return False
+
+    def ways(self, target: BindTarget) -> tuple[BindTarget, ...]:
+        """Return the target alone."""
+        return (target,)
+
+
+class Inventoried:
+    """Answers for one fabric by its index; what lies within what does not change while it lives."""
+
+    def __init__(self, index: FabricIndex, fabric: str) -> None:
+        self.index = index
+        self._kin: Relation[BindTarget, BindTarget] = Relation()
+        self._pools: Relation[tuple[str, str], CapacityPool] = Relation()
+        for pool in index.pools.values():
+            if pool.fabric == fabric and pool.port is not None:
+                self._pools.add(((pool.port.switch, pool.port.port),), pool)
+        for unit in index.units.values():
+            if unit.fabric == fabric and unit.target is not None and unit.within is not None:
+                for above in self._around(unit.id):
+                    if not overlaps(unit.target, above):
+                        self._kin.add((unit.target,), above)
+                        self._kin.add((above,), unit.target)
+
+    def _around(self, unit_id: str) -> Iterator[BindTarget]:
+        for above in self.index.units_above(unit_id):
+            unit = self.index.units.get(above)
+            if unit is not None and unit.target is not None:
+                yield unit.target
+
+    def pooled(self, target: BindTarget) -> bool:
+        """Return whether `target` is a part of a pool, to be allocated before it is there."""
+        pools = self._pools.get((target.switch, target.port))
+        if not any(pool_has(pool, target) for pool in pools):
+            return False
+        volumes = self.index.volumes
+        units = self.index.units_of_target(target) & volumes.keys()
+        return all(volumes[unit].allocation is not None for unit in units)
+
+    def ways(self, target: BindTarget) -> tuple[BindTarget, ...]:
+        """Return the target and those that are taken with it although they do not overlap."""
+        return (target, *sorted(self._kin.get(target), key=order))

@@ -1,0 +1,57 @@
+"""What is seen of capacity that is cut out of pools: sizes of LDs, and where all of it is.
+
+Pure. Redfish has no property for what is left of a memory domain or of a device's dynamic
+capacity, so our OEM part says it; schemas/oem/RedfishFMCapacity_v1.xml. Storage pools have
+Capacity for it. Sizes in MiB.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from redfish_fm.fabric.accounting import account
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import BindTarget, PartKind, PartState, PortId
+from redfish_fm.fabric.values import CapacityPool, Unit
+from redfish_fm.mapping.device_names import AWAITS_CHUNK
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.redfish import oem
+
+ODATA_TYPE = "#RedfishFMCapacity.v1_0_0.Capacity"
+
+AWAITING = AWAITS_CHUNK["State"]
+"""Status.State of an LD that has no memory: it is there, and a chunk puts it to use."""
+
+
+def memory_pools(facts: Facts, fabric: str) -> dict[PortId, CapacityPool]:
+    """Return the pools of one fabric's memory by the port that they are behind."""
+    return {
+        pool.port: pool
+        for pool in facts.pools.values()
+        if pool.port is not None and pool.fabric == fabric and pool.kind is not PartKind.NAMESPACE
+    }
+
+
+def pool_properties(
+    index: FabricIndex, pool: CapacityPool, parts: Mapping[BindTarget, PartState]
+) -> dict[str, Any]:
+    """Return what a MemoryDomain or PCIeDevice shows of its capacity; `parts` are observed."""
+    found = account(index, pool.id, parts)
+    shown = {
+        "@odata.type": ODATA_TYPE,
+        "TotalMiB": found.total,
+        "UsedMiB": found.used,
+        "FreeMiB": found.free,
+        "ScrubbingMiB": found.scrubbing,
+    }
+    return {"Oem": {oem.NAME: shown}}
+
+
+def ld_size_mib(unit: Unit, pool: CapacityPool, parts: Mapping[BindTarget, PartState]) -> int:
+    """Return how much an LD of a pool has now: the sum of its regions, where it holds regions."""
+    if unit.target is None:
+        return 0
+    targets = [unit.target]
+    if pool.kind is PartKind.REGION:
+        targets = [replace(unit.target, region=number) for number in pool.parts]
+    return sum(parts[target].size_mib for target in targets if target in parts)

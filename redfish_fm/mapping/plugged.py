@@ -1,0 +1,133 @@
+"""Which resources show the state of which switch ports: what is looked up when a port changes.
+
+Pure, made once per fabric from Facts. A device with several ports shows the best of them, each of
+its parts that of its own port; whatever lies in a unit (drive, function, memory domain) shows the
+state of that unit (`Facts.state_sources`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from redfish_fm.fabric.model import BindTarget, PortId
+from redfish_fm.fabric.values import Unit
+from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.uris import CHASSIS
+
+_CHASSIS_PREFIX = CHASSIS.format(chassis="")
+
+
+class Plugged:
+    """Ports of one fabric with what is plugged in: URIs only, read-only once made."""
+
+    def __init__(self, facts: Facts, fabric: str) -> None:
+        self.port_uris = {port: uri for (name, port), uri in facts.port_uris.items()
+                          if name == fabric}  # fmt: skip
+        self.port_ids: dict[str, PortId] = {uri: port for port, uri in self.port_uris.items()}
+        self.units = {unit.id: unit for unit in facts.units if unit.fabric == fabric}
+        self.ports_of: dict[str, list[str]] = {}
+        """Resource -> the ports whose best state it shows."""
+        self.shown_by: dict[str, list[str]] = {}
+        """Port -> the resources that show it."""
+        self.in_unit: dict[str, list[str]] = {}
+        """Unit -> what shares its state."""
+        self.unit_of_target = {unit.target: unit.id for unit in self.units.values()
+                               if unit.target is not None}  # fmt: skip
+        self.origins = {port: min(units) for port, units in facts.port_units.items()
+                        if units and port in self.port_ids}  # fmt: skip
+        """Port -> whose fault it is if the port reports one: what is plugged in."""
+        self._sources = facts.state_sources
+        self._with_vppbs = {vppb.switch for name, vppb in facts.vppb_uris if name == fabric}
+        self._collect(facts)
+
+    def has_vppbs(self, switch: str) -> bool:
+        """Return whether the switch's bridges are resources."""
+        return switch in self._with_vppbs
+
+    def target_around(self, uri: str) -> BindTarget | None:
+        """Return the target of the unit that `uri` lies in."""
+        unit = self.units.get(self._sources.get(uri, uri))
+        return None if unit is None else unit.target
+
+    def chassis_links(self) -> Iterator[tuple[str, str]]:
+        """Yield (unit, the chassis it stands in)."""
+        for unit in self.units:
+            chassis = chassis_of(unit)
+            if chassis is not None and chassis != unit:
+                yield unit, chassis
+
+    def _collect(self, facts: Facts) -> None:
+        for resource, port in facts.resource_ports.items():
+            self._add(resource, port)
+        for unit in self.units.values():
+            place = None if unit.target is None else self._port(unit.target)
+            for each in () if place is None else self._with_wholes(unit):
+                self._add(each, place or "")
+        for resource, source in facts.state_sources.items():
+            if source in self.units:
+                self.in_unit.setdefault(source, []).append(resource)
+            for port in self.ports_of.get(source, ()) if resource not in self.ports_of else ():
+                self._add(resource, port)
+        for resource, ports in self.ports_of.items():
+            for port in ports:
+                self.shown_by.setdefault(port, []).append(resource)
+
+    def _add(self, resource: str, port: str) -> None:
+        if port in self.port_ids:
+            ports = self.ports_of.setdefault(resource, [])
+            if port not in ports:
+                ports.append(port)
+
+    def _port(self, target: BindTarget) -> str | None:
+        return self.port_uris.get(PortId(target.switch, target.port))
+
+    def _with_wholes(self, unit: Unit) -> Iterator[str]:
+        above: Unit | None = unit
+        while above is not None:
+            yield above.id
+            above = None if above.within is None else self.units.get(above.within)
+
+
+def chassis_of(uri: str) -> str | None:
+    """Return the chassis that a resource stands in, or None outside of any."""
+    if not uri.startswith(_CHASSIS_PREFIX):
+        return None
+    return _CHASSIS_PREFIX + uri[len(_CHASSIS_PREFIX) :].split("/", 1)[0]
+
+
+def state_sources(documents: Mapping[str, Mapping[str, object]], facts: Facts) -> dict[str, str]:
+    """Return resource -> unit, for everything in a chassis with a Status that is no unit itself.
+
+    What lies in no unit but in the chassis of a single one (drive, processor, the module itself)
+    shows that one; in a chassis of several it shows none.
+    """
+    units = {unit.id for unit in facts.units}
+    single = _single_units(facts.units)
+    found = {}
+    for uri, document in documents.items():
+        if uri in units or "Status" not in document or not uri.startswith(_CHASSIS_PREFIX):
+            continue
+        source = _nearest(uri, units, facts) or single.get(chassis_of(uri) or "")
+        if source is not None:
+            found[uri] = source
+    return found
+
+
+def _nearest(uri: str, units: set[str], facts: Facts) -> str | None:
+    chassis = chassis_of(uri)
+    for place in enclosing(uri):
+        if place == chassis:
+            return None
+        if place in units:
+            return place
+        known = facts.entity_units.get(place, frozenset())
+        if len(known) == 1:
+            return next(iter(known))
+    return None
+
+
+def _single_units(units: Iterable[Unit]) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for unit in units:
+        chassis = chassis_of(unit.id)
+        if unit.within is None and chassis is not None:
+            found.setdefault(chassis, set()).add(unit.id)
+    return {chassis: next(iter(ids)) for chassis, ids in found.items() if len(ids) == 1}

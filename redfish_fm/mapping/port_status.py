@@ -1,0 +1,110 @@
+"""What the state of a port means: for the port, for the device in it, for the host behind it.
+
+Pure. Redfish: Port.v1_18_0 LinkStatus, Resource.v1_23_0 Status.State.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redfish_fm.fabric.health import Condition, Health
+from redfish_fm.fabric.model import PortState
+from redfish_fm.mapping import conditions
+from redfish_fm.mapping.statuses import ABSENT
+
+_HEALTHS = {health.value: health for health in Health}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPort:
+    """A port as last seen; `origin` is the unit plugged in there, else the port itself.
+
+    `serial_number` is that of the device inventory knows there, None where it does not tell.
+    """
+
+    uri: str
+    origin: str
+    state: PortState
+    serial_number: str | None = None
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether another device is there than inventory knows."""
+        there = self.state.serial_number
+        known = there is not None and self.serial_number is not None
+        return self.state.device_present and known and there != self.serial_number
+
+    @property
+    def present(self) -> bool:
+        """Whether the device that inventory knows is there."""
+        return self.state.device_present and not self.exchanged
+
+
+Seen = tuple[str, tuple[Condition, ...]]
+"""State and own Conditions."""
+
+
+def port_conditions(seen: SeenPort) -> tuple[Condition, ...]:
+    """Return what is wrong with the port itself: an empty or dark one is no fault of a port."""
+    return (*_reported(seen), *_exchanged(seen))
+
+
+def port_properties(state: PortState) -> dict[str, Any]:
+    """Return what a port shows beside its Status."""
+    properties: dict[str, Any] = {"LinkStatus": link_status(state)}
+    if state.link_up and state.speed_gbps is not None:
+        properties["CurrentSpeedGbps"] = state.speed_gbps
+    if state.link_up and state.width is not None:
+        properties["ActiveWidth"] = state.width
+    return properties
+
+
+def link_status(state: PortState) -> str:
+    """Return Port.LinkStatus."""
+    if state.link_up:
+        return "LinkUp"
+    if not state.device_present:
+        return "NoLink"
+    return "Training" if state.training else "LinkDown"
+
+
+def device_status(seen: Sequence[SeenPort]) -> Seen:
+    """Return what is shown of a device with these ports, at least one.
+
+    The best port counts: one path that works is a path.
+    """
+    best = max(seen, key=_usable)
+    if not best.present:
+        return ABSENT, (conditions.absent(best.origin), *_exchanged(best))
+    if not best.state.powered:
+        return "StandbyOffline", (conditions.unpowered(best.origin), *_reported(best))
+    if best.state.link_up:
+        return "Enabled", _reported(best)
+    if best.state.training:
+        return "Starting", _reported(best)
+    return "UnavailableOffline", (conditions.link_down(best.origin), *_reported(best))
+
+
+def host_status(seen: Sequence[SeenPort]) -> Seen:
+    """Return what is shown of an initiator: a host that is off is no fault of the fabric."""
+    best = max(seen, key=_usable)
+    if best.state.link_up:
+        return "Enabled", _reported(best)
+    return ("Starting" if best.state.training else "UnavailableOffline"), ()
+
+
+def _usable(seen: SeenPort) -> tuple[bool, ...]:
+    state = seen.state
+    return state.link_up and seen.present, seen.present, state.powered, state.training
+
+
+def _reported(seen: SeenPort) -> tuple[Condition, ...]:
+    # A word that Redfish does not know is not shown; that something is wrong is.
+    health = _HEALTHS.get(seen.state.health, Health.WARNING)
+    return () if health is Health.OK else (conditions.ailing(seen.origin, health),)
+
+
+def _exchanged(seen: SeenPort) -> tuple[Condition, ...]:
+    if not seen.exchanged:
+        return ()
+    return (conditions.exchanged(seen.uri, seen.state.serial_number or ""),)

@@ -1,0 +1,104 @@
+"""One look at a fabric with what it means, and what differs from the look before.
+
+Pure. Control makes a FabricSight after every observation; Lasting remembers what was last seen,
+also of switches that do not answer any more.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from redfish_fm.fabric.model import (
+    BindTarget,
+    Observation,
+    PartState,
+    PortId,
+    PortState,
+    VppbId,
+)
+from redfish_fm.fabric.values import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class FabricSight:
+    """One look at one fabric with what it means. Made by control after each observation.
+
+    `observation` None: no switch answers. `unmet` are wanted vPPBs not seen as wanted, `opening`
+    those among them that an open operation is still binding; `foreign` is bound but not ours;
+    `unmet_parts` are parts of pools that are wanted and not seen allocated, `foreign_parts` those
+    that are there although nobody here asked for them.
+    """
+
+    fabric: str
+    observation: Observation | None
+    unmet: frozenset[VppbId] = frozenset()
+    foreign: tuple[tuple[VppbId, BindTarget], ...] = ()
+    violations: tuple[Violation, ...] = ()
+    opening: frozenset[VppbId] = frozenset()
+    unmet_parts: frozenset[BindTarget] = frozenset()
+    foreign_parts: tuple[BindTarget, ...] = ()
+    now: str | None = None
+    """When it was made, as DateTime text: what begins with this look began then."""
+
+
+K = TypeVar("K", PortId, VppbId, BindTarget)
+V = TypeVar("V")
+_MISSING = object()
+
+
+@dataclass(slots=True)
+class News:
+    """What one look says otherwise than the look before."""
+
+    ports: list[PortId] = field(default_factory=list)
+    vppbs: list[VppbId] = field(default_factory=list)
+    parts: list[BindTarget] = field(default_factory=list)
+    switches: frozenset[str] = frozenset()
+    """Those that fell silent or answer again."""
+
+
+class Lasting:
+    """What was last seen of every port, vPPB and part. `bound` counts bound vPPBs by switch."""
+
+    def __init__(self) -> None:
+        self.ports: dict[PortId, PortState] = {}
+        self.bindings: dict[VppbId, BindTarget | None] = {}
+        self.parts: dict[BindTarget, PartState] = {}
+        self.bound: dict[str, int] = {}
+        self.unreachable: frozenset[str] = frozenset()
+
+    def compare(self, seen: Observation | None, switches: Collection[str]) -> News:
+        """Take a look in and return what is new in it; None: none of `switches` answered."""
+        silent = frozenset(switches) if seen is None else seen.unreachable & frozenset(switches)
+        news = News(switches=silent ^ self.unreachable)
+        self.unreachable = silent
+        if seen is None:
+            return news
+        gone = seen.unreachable
+        news.ports = [*_differences(self.ports, seen.ports, gone)]
+        vppbs = _differences(self.bindings, seen.bindings, gone)
+        for vppb, before in vppbs.items():
+            change = (self.bindings.get(vppb) is not None) - (before is not None)
+            self.bound[vppb.switch] = self.bound.get(vppb.switch, 0) + change
+        news.vppbs = [*vppbs]
+        news.parts = [*_differences(self.parts, seen.parts, gone)]
+        return news
+
+
+def _differences(
+    known: dict[K, V], seen: Mapping[K, V], silent: Collection[str]
+) -> dict[K, V | None]:
+    """Bring `known` up to what is seen; return what differs with what was known before (or None).
+
+    What is no longer said by a switch that answers is forgotten.
+    """
+    changed: dict[K, V | None] = {}
+    for key, value in seen.items():
+        before = known.get(key, _MISSING)
+        if before is not value and before != value:
+            changed[key] = known.get(key)
+            known[key] = value
+    if len(known) > len(seen) or silent:
+        for key in [key for key in known if key not in seen and key.switch not in silent]:
+            changed[key] = known.pop(key)
+    return changed

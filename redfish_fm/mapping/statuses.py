@@ -1,0 +1,96 @@
+"""Status of every resource of all fabrics: composed of what is seen and of what it depends on.
+
+Pure and mutable; one for the whole service, because a host depends on several fabrics. Whoever
+looks says State and own Conditions (`show`); HealthRollup and the Conditions of others follow.
+The cost of a look is that of what changed.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from redfish_fm.fabric.health import Condition, HealthGraph
+from redfish_fm.mapping.conditions import condition_document
+
+Patch = dict[str, Any]
+"""Properties laid over a resource; one that is None is taken away."""
+
+ABSENT = "Absent"
+CONDITIONS_MAX = 32
+"""Of more, the worst are shown: a fabric in which everything fails is not told better by all."""
+
+_NO_PROPERTIES: Mapping[str, Any] = {}
+_NOTHING = (None, _NO_PROPERTIES)
+
+
+class Statuses:
+    """States by URI over one health graph. `composed` counts patches made.
+
+    `began` says when a condition began that is new to this run: before a restart, perhaps.
+    """
+
+    def __init__(self, began: Callable[[Condition], str | None] = lambda _: None) -> None:
+        self._began = began
+        self.graph = HealthGraph()
+        self.composed = 0
+        self._shown: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
+        self._since: dict[Condition, str | None] = {}
+        self._touched: set[str] = set()
+
+    def show(
+        self,
+        uri: str,
+        state: str | None,
+        conditions: Collection[Condition] = (),
+        properties: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say what is seen of a resource: State (None: not known), own Conditions, the rest."""
+        self.graph.set_own(uri, conditions)
+        self._shown[uri] = (state, properties or _NO_PROPERTIES)
+        self._touched.add(uri)
+
+    def __contains__(self, uri: str) -> bool:
+        """Return whether anything is said of the resource itself."""
+        return uri in self._shown
+
+    def forget(self, uri: str) -> None:
+        """Say nothing of the resource any more."""
+        self.graph.set_own(uri)
+        self._shown.pop(uri, None)
+        self._touched.add(uri)
+
+    def take_patches(self, now: str | None) -> dict[str, Patch | None]:
+        """Return what to show of everything that may have changed; None where nothing is said.
+
+        `now` is the DateTime text of a condition that begins with this look.
+        """
+        touched = self._touched | self.graph.take_changed()
+        self._touched = set()
+        patches = {uri: self._compose(uri, now) for uri in touched if uri.startswith("/")}
+        for condition in [each for each in self._since if not self.graph.active(each)]:
+            del self._since[condition]
+        return patches
+
+    def _compose(self, uri: str, now: str | None) -> Patch | None:
+        state, properties = self._shown.get(uri, _NOTHING)
+        self.composed += 1
+        status: Patch = {} if state is None else {"State": state}
+        if state == ABSENT:
+            # A slot without its device has no health; what inventory said of it is taken away.
+            status |= {"Health": None, "HealthRollup": None}
+        else:
+            if state is not None:
+                status["Health"] = self.graph.own(uri).value
+            if self.graph.depends(uri):
+                status["HealthRollup"] = self.graph.rollup(uri).value
+        found = self.graph.conditions(uri, CONDITIONS_MAX)
+        if found:
+            status["Conditions"] = [
+                condition_document(each, self._began_at(each, now)) for each in found
+            ]
+        patch = {"Status": status, **properties} if status else dict(properties)
+        return patch or None
+
+    def _began_at(self, condition: Condition, now: str | None) -> str | None:
+        if condition not in self._since:
+            self._since[condition] = self._began(condition) or now
+        return self._since[condition]

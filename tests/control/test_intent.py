@@ -1,0 +1,55 @@
+"""What a fabric is to become: what was seen given once is its owner's, whatever is lost later."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from redfish_fm.control.intent import Intent
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import Bind, Media, Observation, PartState, Sanitize, Step
+from redfish_fm.fabric.values import Binding
+from redfish_fm.mapping.operations import Operation
+from redfish_fm.redfish.writes import OutcomeKind
+from tests.fabric.builders import a_fabric, binding, observation
+
+MINE = binding("D1", 1, holder="z")
+OPENED = Operation(
+    "1", "/t", OutcomeKind.CREATED, "F", "z", frozenset(), "a", "now", granted=(MINE,)
+)
+
+
+def an_intent(index: FabricIndex, *open_: Operation) -> Intent:
+    published: Any = SimpleNamespace(state=SimpleNamespace(index=index))
+    operations: Any = SimpleNamespace(open_of=lambda _fabric: list(open_))
+    return Intent("F", published, operations)
+
+
+def dirty(*bound: Binding) -> Observation:
+    return replace(observation(*bound), parts={MINE.target: PartState(1024, Media.DIRTY)})
+
+
+def steps(intent: Intent, seen: Observation) -> tuple[Step, ...]:
+    return intent.plan(seen, lambda _: False, enforce=False).steps
+
+
+def wanting() -> FabricIndex:
+    index = a_fabric()
+    index.put_binding(MINE)
+    return index
+
+
+def test_a_new_binding_is_scrubbed_first_until_it_was_seen_once() -> None:
+    intent = an_intent(wanting(), OPENED)
+    assert steps(intent, dirty()) == (Sanitize(MINE.target),)
+    assert steps(intent, dirty(MINE)) == ()
+    assert steps(intent, dirty()) == (Bind(MINE.vppb, MINE.target),)
+
+
+def test_a_stale_view_of_a_silent_switch_is_no_sight_of_it() -> None:
+    intent = an_intent(wanting(), OPENED)
+    assert steps(intent, replace(dirty(MINE), unreachable=frozenset({"SW"}))) == ()
+    assert steps(intent, dirty()) == (Sanitize(MINE.target),)
+
+
+def test_what_no_open_operation_binds_is_established() -> None:
+    assert steps(an_intent(wanting()), dirty()) == (Bind(MINE.vppb, MINE.target),)

@@ -1,0 +1,127 @@
+"""What one look says of an open operation: nothing is over before it is seen behind a barrier."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from redfish_fm.control.verdicts import Look, achieved, described, missing
+from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.model import (
+    Allocate,
+    Bind,
+    BindTarget,
+    Deallocate,
+    Media,
+    Observation,
+    PartState,
+    Place,
+    PortId,
+    PortState,
+    Sanitize,
+    Step,
+    VppbId,
+)
+from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.mapping.operations import Operation
+from redfish_fm.redfish.writes import OutcomeKind
+
+VPPB, LD = VppbId("SW", "1", 0), BindTarget("SW", "M1", 3)
+BINDING = Binding("F", "u", "h", VPPB, LD, frozenset({"c"}))
+PART = Allocation("F", LD, 1024, "chunk")
+OPERATION = Operation("1", "/t", OutcomeKind.CREATED, "F", "c", frozenset(), "a", "now")
+THERE = PartState(1024)
+PLUGGED = PortState(link_up=True, device_present=True)
+
+
+def look(
+    bound: bool = False,
+    part: PartState | None = None,
+    *,
+    open_: tuple[Place, ...] = (),
+    dark: bool = False,
+    port: PortState = PLUGGED,
+    wanted: bool = False,
+    in_use: bool = False,
+    allocations: Mapping[BindTarget, Allocation] | None = None,
+) -> Look:
+    unreachable = frozenset({"SW"}) if dark else frozenset[str]()
+    seen = Observation(
+        "F",
+        0.0,
+        0.0,
+        {VPPB: LD if bound else None},
+        {PortId("SW", "M1"): port},
+        unreachable,
+        {} if part is None else {LD: part},
+    )
+    pairs = frozenset({(VPPB, LD)}) if wanted else frozenset[tuple[VppbId, BindTarget]]()
+    unsettled: Callable[[Place], bool] = lambda place: place in open_  # noqa: E731
+    return Look(seen, pairs, Targets([LD] if in_use else []), allocations or {}, unsettled)
+
+
+def test_a_grant_is_over_when_it_is_seen_and_its_vppb_settled() -> None:
+    operation = replace(OPERATION, granted=(BINDING,))
+    assert achieved(operation, look(bound=True))
+    assert not achieved(operation, look())
+    assert not achieved(operation, look(bound=True, open_=(VPPB,)))
+    assert not achieved(operation, look(bound=True, dark=True))
+    assert missing(operation, look()) == (Bind(VPPB, LD),)
+
+
+def test_an_allocation_is_over_when_it_is_seen_as_it_was_asked_for() -> None:
+    operation = replace(OPERATION, allocated=(PART,))
+    assert achieved(operation, look(part=THERE))
+    for other in (None, PartState(512), PartState(1024, shareable=True)):
+        assert not achieved(operation, look(part=other))
+    assert not achieved(operation, look(part=THERE, open_=(LD,)))
+    assert not achieved(operation, look(part=THERE, dark=True))
+    assert missing(operation, look()) == (Allocate(LD, 1024),)
+
+
+def test_a_release_is_over_when_it_is_unbound_settled_and_clean() -> None:
+    operation = replace(OPERATION, released=(BINDING,))
+    assert achieved(operation, look()) and achieved(operation, look(part=THERE))
+    assert not achieved(operation, look(bound=True))
+    for place in (VPPB, LD):
+        assert not achieved(operation, look(open_=(place,)))
+    for media in (Media.DIRTY, Media.SANITIZING):
+        assert not achieved(operation, look(part=PartState(1024, media)))
+    assert not achieved(operation, look(dark=True))
+
+
+def test_a_release_is_over_where_others_go_on_to_use_the_contents() -> None:
+    operation = replace(OPERATION, released=(BINDING,))
+    dirty = PartState(1024, Media.DIRTY)
+    assert achieved(operation, look(part=dirty, in_use=True))
+    assert achieved(operation, look(bound=True, part=dirty, wanted=True))
+
+
+def test_a_part_is_given_back_when_it_is_seen_gone_and_settled() -> None:
+    operation = replace(OPERATION, freed=(PART,))
+    assert achieved(operation, look())
+    assert not achieved(operation, look(part=THERE))
+    assert not achieved(operation, look(open_=(LD,)))
+    assert not achieved(operation, look(dark=True))
+    assert achieved(operation, look(part=THERE, allocations={LD: PART}))
+
+
+@pytest.mark.parametrize(
+    "port", [replace(PLUGGED, device_present=False), replace(PLUGGED, powered=False)]
+)
+def test_a_part_of_a_device_that_is_away_is_not_gone(port: PortState) -> None:
+    assert not achieved(replace(OPERATION, freed=(PART,)), look(port=port))
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Bind(VPPB, LD), "Bind of vPPB SW/1/0"),
+        (Allocate(LD, 1024), "Allocate of ld 3 with 1024 MiB"),
+        (Sanitize(replace(LD, region=2)), "Sanitize of region 2 of ld 3"),
+        (Deallocate(BindTarget("S", "P", namespace=7)), "Deallocate of namespace 7"),
+        (Sanitize(BindTarget("SW", "D1")), "Sanitize of the whole device"),
+    ],
+)
+def test_a_step_is_described_by_what_it_does_to_what(step: Step, words: str) -> None:
+    assert described(step) == words
