@@ -47,20 +47,21 @@ _NOTHING_FIXED: Mapping[str, VppbId] = {}
 
 
 def wanted_by_zone(index: FabricIndex, zone: Zone) -> frozenset[Claim]:
-    """Return what joining the zone binds: its zone-bound units for its one host.
+    """Return what joining the zone binds: its zone-bound units for its hosts.
 
-    Nothing while the zone has no host, or (imports only) exclusive units and several hosts.
+    Several hosts get what is shareable; what is exclusive is bound for nobody while there are
+    several (imports only).
     """
-    hosts = reach.zone_hosts(zone, index.endpoints)
     kind = index.facts(zone.fabric).kind
     if kind is not FabricKind.BIND or zone.zone_type is not ZoneType.ENDPOINTS:
         return frozenset()
-    if len(hosts) != 1:
-        return frozenset()
-    (host,) = hosts
-    units = {unit for unit, _ in reach.zone_parts(zone, index.endpoints)}
+    hosts = reach.zone_hosts(zone, index.endpoints)
     return frozenset(
-        (unit, host) for unit in units if _bindable(index, zone.fabric, unit, Binder.ZONE)
+        (unit, host)
+        for unit in {unit for unit, _ in reach.zone_parts(zone, index.endpoints)}
+        if _bindable(index, zone.fabric, unit, Binder.ZONE)
+        if len(hosts) == 1 or not index.exclusive(unit)
+        for host in hosts
     )
 
 

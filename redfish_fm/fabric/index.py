@@ -79,6 +79,7 @@ class FabricIndex(BindingIndex):
         self._groups_of: Relation[str, str] = Relation()
         self._zones_of: Relation[str, str] = Relation()
         self._zones_in: Relation[str, str] = Relation()
+        self._defaults_in: Relation[str, str] = Relation()
         self._zones_above: Relation[str, str] = Relation()
         self._connections_naming: Relation[str, str] = Relation()
         self._connections_in: Relation[str, str] = Relation()
@@ -130,6 +131,8 @@ class FabricIndex(BindingIndex):
         self._zones_of.add(zone.endpoints, zone.id)
         self._zones_above.add(zone.zones, zone.id)
         self._zones_in.add((zone.fabric,), zone.id)
+        if zone.zone_type is ZoneType.DEFAULT:
+            self._defaults_in.add((zone.fabric,), zone.id)
         self.work += 1 + len(zone.endpoints) + len(zone.zones)
         self._refresh(zone.id)
 
@@ -226,8 +229,11 @@ class FabricIndex(BindingIndex):
         return self._endpoints_of_port.get(port)
 
     def zone_count(self, fabric: str) -> int:
-        """Return how many zones the fabric holds, of any type."""
-        return self._zones_in.count(fabric)
+        """Return how many zones the fabric holds that Fabric.MaxZones counts.
+
+        Default zones are the service's, nobody had to make them.
+        """
+        return self._zones_in.count(fabric) - self._defaults_in.count(fabric)
 
     def snapshot(self) -> dict[str, object]:
         """Return a plain structure, equal for two indexes that know the same."""
@@ -269,6 +275,7 @@ class FabricIndex(BindingIndex):
             self._zones_of.remove(before.endpoints, zone_id)
             self._zones_above.remove(before.zones, zone_id)
             self._zones_in.remove((before.fabric,), zone_id)
+            self._defaults_in.remove((before.fabric,), zone_id)
             self.work += 1 + len(before.endpoints) + len(before.zones)
 
     def _drop_connection(self, connection_id: str) -> None:
@@ -288,8 +295,12 @@ class FabricIndex(BindingIndex):
             self._refresh(holder)
 
     def _refresh(self, holder: str) -> None:
-        before = self._effects.pop(holder, _NOTHING)
+        before = self._effects.get(holder, _NOTHING)
         after = self._read_effects(holder)
+        if before == after:
+            self.work += 1
+            return
+        self._effects.pop(holder, None)
         for unit, host in before.reach - after.reach:
             self._reach.add(unit, host, holder, -1)
         for unit, host in after.reach - before.reach:

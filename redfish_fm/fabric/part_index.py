@@ -40,7 +40,6 @@ class PartIndex(UnitIndex):
         self._targets_in: Relation[str, BindTarget] = Relation()
         self._domains_of_pool: Relation[str, str] = Relation()
         self._parts_of: Relation[str, str] = Relation()
-        self._regions_of_ld: Relation[str, str] = Relation()
         self._cut_mib: dict[str, int] = {}
 
     # -- changes -----------------------------------------------------------------------------
@@ -88,9 +87,6 @@ class PartIndex(UnitIndex):
         before = self.regions.get(region.id)
         self.put_unit(unit_of_region(region))
         self._cut(before, region)
-        if before is not None:
-            self._regions_of_ld.remove((before.ld,), region.id)
-        self._regions_of_ld.add((region.ld,), region.id)
         self.regions[region.id] = region
         if before is None:
             self._part_moved(region.id)
@@ -100,7 +96,6 @@ class PartIndex(UnitIndex):
         before = self.regions.pop(region_id, None)
         if before is not None:
             self._cut(before, None)
-            self._regions_of_ld.remove((before.ld,), region_id)
             self._part_moved(region_id)
             self.remove_unit(region_id)
 
@@ -126,17 +121,6 @@ class PartIndex(UnitIndex):
     def parts_of(self, origin: str) -> frozenset[str]:
         """Return the chunks of a domain, or the regions or volumes cut out of a pool."""
         found = self._parts_of.get(origin)
-        self.work += len(found)
-        return found
-
-    def parts_of_pool(self, pool_id: str) -> frozenset[str]:
-        """Return everything cut out of a pool, the chunks of its domains included."""
-        origins = (pool_id, *self._domains_of_pool.get(pool_id))
-        return frozenset[str]().union(*map(self.parts_of, origins))
-
-    def regions_of_ld(self, ld: str) -> frozenset[str]:
-        """Return the regions made under an LD (a unit)."""
-        found = self._regions_of_ld.get(ld)
         self.work += len(found)
         return found
 

@@ -118,7 +118,7 @@ def zone_nesting(case: Case) -> Iterator[Finding]:
 
 def max_zones(case: Case) -> Iterator[Finding]:
     """Rule 6: the fabric holds no more zones than Fabric.MaxZones."""
-    if not isinstance(case.subject, Zone):
+    if not isinstance(case.subject, Zone) or case.subject.zone_type is ZoneType.DEFAULT:
         return
     limit = case.index.facts(case.subject.fabric).max_zones
     if limit is None:

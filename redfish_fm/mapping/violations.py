@@ -71,7 +71,9 @@ TABLE: dict[Rule, Row] = {
     Rule.CONNECTION_VOLUME_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo"),
     Rule.CONNECTION_LUN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo/LUN"),
     Rule.SHARING_NEEDS_REGION: _in_use("MemoryChunkInfo"),
-    Rule.NOT_CARVABLE: Row(400, "Base.ResourceCreationConflict", ("{holder}",)),
+    Rule.NOT_CARVABLE: Row(
+        400, "Base.ResourceCreationConflict", ("{holder}",), "MemoryChunkSizeMiB"
+    ),
     Rule.PART_SIZE: Row(
         400, "Base.PropertyValueIncorrect", ("{property}", "{subject}"), "MemoryChunkSizeMiB"
     ),

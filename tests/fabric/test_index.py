@@ -10,18 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
-from redfish_fm.fabric.model import BindTarget, FabricKind, VppbId
+from redfish_fm.fabric.model import BindTarget, FabricKind, PartKind, PortId, VppbId
 from redfish_fm.fabric.values import (
+    Allocation,
     Binder,
+    CapacityPool,
     Chunk,
     Endpoint,
+    EndpointGroup,
+    MemoryDomain,
+    Region,
     Role,
     Unit,
+    Volume,
+    VppbGrant,
     Zone,
     ZoneType,
 )
 from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
+from tests.fabric.devices import granting
 from tests.fabric.naive import rebuilt
+
+
+def _allocation(holder: str) -> Allocation:
+    """Two parts that claim one target: the first by name has it, whoever came first."""
+    return Allocation("F", BindTarget("SW", "p", 0), 1, holder)
 
 
 def _puts(index: FabricIndex) -> list[Callable[[], None]]:
@@ -45,6 +58,19 @@ def _puts(index: FabricIndex) -> list[Callable[[], None]]:
         (index.put_zone, zone("z2", "b", "y", fabric="G")),
         (index.put_connection, connection("c1", "b", "x", "c")),
         (index.put_connection, connection("c2", "a", "y", fabric="G")),
+        (index.put_group, EndpointGroup("g", "F", ("b",))),
+        (index.put_pool, CapacityPool("pool", "F", PartKind.REGION, 4, 1, (0,), PortId("SW", "p"))),
+        (index.put_domain, MemoryDomain("dom", 4, 1, True, "pool")),
+        (index.put_chunk, Chunk("d", "D", 0, 2, domain="dom", allocation=_allocation("d"))),
+        (index.put_region, Region("r", "D", "pool", 0, 1, allocation=_allocation("r"))),
+        (index.put_volume, Volume("v", "box", "pool", 1, shareable=True)),
+        (
+            index.put_connection,
+            granting("c3", ("a",), chunks=("d",), regions=("r",), from_groups=("g",)),
+        ),
+        (index.put_connection, granting("c4", volumes=("v",), from_groups=("g",))),
+        (index.put_connection, granting("c5", ("a",), to_groups=("g",))),
+        (index.put_vppb_grant, VppbGrant("b", "F", vppb(1), "D", "A")),
     ]
     return [partial(put, value) for put, value in values]
 

@@ -57,6 +57,25 @@ class IndexMachine(RuleBasedStateMachine):
         super().__init__()
         self.index = FabricIndex()
         self.index.put_fabric(FabricFacts("F", FabricKind.BIND, zoned=True))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with things that name each other, so that most changes change what others mean."""
+        index = self.index
+        for number, host in enumerate(("A", "B", "A")):
+            index.put_endpoint(Endpoint(f"e{number}", "F", Role.INITIATOR, host))
+        for number in range(3, 6):
+            unit = frozenset({f"u{number - 3}"})
+            index.put_endpoint(Endpoint(f"e{number}", "F", Role.TARGET, None, unit))
+        index.put_group(EndpointGroup("g0", "F", ("e0", "e1")))
+        index.put_group(EndpointGroup("g1", "F", ("e3", "e4")))
+        index.put_chunk(Chunk("c0", "u3", 0, 1, domain="d0"))
+        region = RegionGrant("rp0", frozenset())
+        volume = VolumeGrant("vp0", frozenset())
+        groups = {"initiator_groups": ("g0",), "target_groups": ("g1",)}
+        index.put_connection(Connection("ch0", "F", **groups))
+        index.put_connection(Connection("ch1", "F", ("e0",), regions=(region,)))
+        index.put_connection(Connection("ch2", "F", volumes=(volume,), initiator_groups=("g0",)))
 
     @rule(fabric=FABRICS, kind=st.sampled_from(FabricKind))
     def put_fabric(self, fabric: str, kind: FabricKind) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from redfish_fm.fabric import zoning
 from redfish_fm.fabric.model import FabricKind
-from redfish_fm.fabric.values import EndpointGroup, Rule, Violation
+from redfish_fm.fabric.values import EndpointGroup, Rule, Violation, Zone, ZoneType
 from tests.fabric.builders import a_fabric, connection, put_target, zone
 from tests.fabric.devices import a_chunk, granting, pooled_mld
 from tests.fabric.scenarios import SCENARIOS, Scenario, known
@@ -230,3 +230,13 @@ def test_a_host_with_many_connections_is_not_looked_through_when_it_joins_a_zone
         assert not zoning.check_zone(index, zone("new", "I1", f"T-D{count}"), None, known)
         spent.append(index.work - before)
     assert spent[0] == spent[1]
+
+
+def test_the_default_zone_does_not_count_towards_max_zones() -> None:
+    index = a_fabric(hosts=1, slds=1, max_zones=1)
+    index.put_zone(Zone("default", "F", ZoneType.DEFAULT))
+    assert zoning.check_zone(index, Zone("z1", "F", ZoneType.ENDPOINTS), None, known) == []
+    index.put_zone(Zone("z1", "F", ZoneType.ENDPOINTS))
+    refused = zoning.check_zone(index, Zone("z2", "F", ZoneType.ENDPOINTS), None, known)
+    assert [violation.rule for violation in refused] == [Rule.MAX_ZONES]
+    assert zoning.check_zone(index, Zone("default", "F", ZoneType.DEFAULT), None, known) == []

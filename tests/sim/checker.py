@@ -16,15 +16,25 @@ import msgspec
 
 from redfish_fm.control.base import Base
 from redfish_fm.control.state import WantedState
-from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_zone
-from redfish_fm.fabric.model import BindTarget, Observation, VppbId
+from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_vppb, wanted_by_zone
+from redfish_fm.fabric.model import (
+    Bind,
+    BindTarget,
+    Observation,
+    PortId,
+    Sanitize,
+    Step,
+    Unbind,
+    VppbId,
+)
 from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
 from redfish_fm.redfish.changes import Change, Edit, FeedOp, Space
 from redfish_fm.store.base import StoredState
 from redfish_fm.store.memory import DurableState
 from tests.sim.isolation import broken
-from tests.sim.plant import Plant, collide
+from tests.sim.plant import Plant
 from tests.sim.process import Process
+from tests.sim.truth import capacity_faults, collide
 from tests.sim.weather import Weather
 
 Place = tuple[VppbId, BindTarget]
@@ -48,7 +58,10 @@ class Checker:
         self.failed = asyncio.Event()
         self.mirror = WantedState(self.base)
         self.stopped: set[str] = set()
+        self.away_since_s: dict[PortId, float] = {}
+        """Since when each look of this process says that no device is there."""
         self._makers: dict[str, Change] = {}
+        self._established: set[Place] = set()
         for plant in self.plants:
             plant.watchers.append(self.acted)
 
@@ -69,24 +82,42 @@ class Checker:
 
     # -- hardware -----------------------------------------------------------------------------
 
-    def acted(self, plant: Plant, vppb: VppbId, cause: str) -> None:
-        """A binding changed."""
-        target = plant.switches[vppb.switch].bindings.get(vppb)
+    def acted(self, plant: Plant, step: Step, cause: str) -> None:
+        """A command has changed something."""
         self.counts[f"hardware {cause}"] += 1
-        self.note(f"hardware {cause}: {vppb} -> {target}")
+        self.counts[f"hardware {cause} {type(step).__name__}"] += 1
+        self.note(f"hardware {cause}: {step}")
+        harm, plant.harm = plant.harm, []
+        for each in harm:
+            self.fail(f"harm: {each}")
         for double in plant.doubles():
             if double.ours:
                 self.fail(f"two hosts reach one unit: {double}")
             self.counts["excused double reach"] += 1
+        for wrong in capacity_faults(plant.devices):
+            self.fail(f"capacity: {wrong}")
+        if isinstance(step, Sanitize) and cause != "outside" and plant.is_honest(step.target):
+            # Whoever has it may have lost the binding for a moment, and wants the contents back.
+            owners = [place for place in self._established if place[1] == step.target]
+            if owners and not self._is_meddled(plant, owners):
+                self.fail(f"contents of {owners} were sanitized")
         self._nothing_unexplained()
+
+    @staticmethod
+    def _is_meddled(plant: Plant, places: list[Place]) -> bool:
+        return not all(plant.is_ours(vppb) for vppb, _ in places)
 
     def _nothing_unexplained(self) -> None:
         known = self.wanted() | self.releasing()
+        parts = {*self.mirror.index.allocations, *self.freeing()}
         for plant in self.plants:
-            for switch in plant.switches.values():
-                for place in switch.bindings.items():
-                    if place not in known and plant.is_ours(place[0]):
-                        self.fail(f"bound, but neither wanted nor being released: {place}")
+            for place in plant.held().items():
+                if place not in known and plant.is_ours(place[0]):
+                    self.fail(f"bound, but neither wanted nor being released: {place}")
+            for device in plant.devices.values():
+                for part in device.parts.values():
+                    if part.target not in parts and plant.is_honest(part.target):
+                        self.fail(f"allocated, but neither wanted nor being freed: {part.target}")
 
     def wanted(self) -> set[Place]:
         """Return what durable state wants bound."""
@@ -99,24 +130,44 @@ class Checker:
         """Return what durable state says is being released."""
         return {(b.vppb, b.target) for each in self.open_operations() for b in each.released}
 
+    def freeing(self) -> set[BindTarget]:
+        """Return the parts that durable state says are being given back."""
+        return {part.target for each in self.open_operations() for part in each.freed}
+
+    def plant(self, fabric: str) -> Plant:
+        return next(plant for plant in self.plants if plant.fabric == fabric)
+
     def is_bound(self, fabric: str, place: Place) -> bool:
         """Return the truth about one binding."""
-        plant = next(plant for plant in self.plants if plant.fabric == fabric)
-        return plant.bound().get(place[0]) == place[1]
+        return self.plant(fabric).bound().get(place[0]) == place[1]
 
     def seen(self, look: Observation) -> None:
         """The service is about to learn something; a visible violation must be shown at once."""
-        plant = next(plant for plant in self.plants if plant.fabric == look.fabric)
+        plant = self.plant(look.fabric)
+        for port, state in look.ports.items():
+            if state.device_present:
+                self.away_since_s.pop(port, None)
+            else:
+                self.away_since_s.setdefault(port, self._now_s())
         held = [(vppb, target) for vppb, target in sorted(look.bindings.items()) if target]
         shared = [
             (target, other)
             for number, (vppb, target) in enumerate(held)
             for second, other in held[number + 1 :]
-            if plant.host(vppb) != plant.host(second) and collide(target, other)
+            if plant.host(vppb) != plant.host(second) and self._seen_to_collide(plant, look, target, other)
         ]
         if shared and self.process is not None:
             told = {target for pair in shared for target in pair}
             asyncio.get_running_loop().call_soon(self._shown, self.process, look.fabric, told)
+
+    @staticmethod
+    def _seen_to_collide(
+        plant: Plant, look: Observation, one: BindTarget, other: BindTarget
+    ) -> bool:
+        """What is shareable by what is wanted is no violation, whatever hardware made of it."""
+        said = look.parts.get(one)
+        excused = one.path == other.path and said is not None and said.shareable
+        return collide(plant.devices, one, other) and not excused
 
     def _shown(self, process: Process, fabric: str, targets: set[BindTarget]) -> None:
         if not process.alive:
@@ -178,6 +229,9 @@ class Checker:
             recorded = self.mirror.index.bindings.get(binding.vppb)
             gone = recorded is None or before.uri not in recorded.holders
             self.expect(gone, f"operation {before.id} was taken back, {recorded} is still wanted")
+        for part in before.allocated:
+            wanted = self.mirror.index.allocations.get(part.target) == part
+            self.expect(not wanted, f"operation {before.id} was taken back, {part} is still wanted")
         raw = self.mirror.spaces[Space.DOCUMENT].get(before.uri)
         left = members(raw) & set(before.added) if raw is not None else set()
         self.expect(not left, f"operation {before.id} was taken back, {left} are still members")
@@ -185,8 +239,11 @@ class Checker:
     def _ended(self, before: Operation, after: Operation | None) -> None:
         state = before.ended_state if after is None else after.state
         self.counts[f"operations {state.value.lower()}"] += 1
+        if after is not None or before.state is OperationState.RUNNING:
+            self._established |= {(b.vppb, b.target) for b in before.granted} & self.wanted()
         if not self.weather.steady:
             return
+        self._parts_ended(before)
         wanted = self.wanted()
         for binding in before.granted:
             place = (binding.vppb, binding.target)
@@ -198,12 +255,27 @@ class Checker:
             free = passed_on or not self.is_bound(before.fabric, place)
             self.expect(free, f"operation {before.id} ends, but {place} is still bound")
 
+    def _parts_ended(self, before: Operation) -> None:
+        index = self.mirror.index
+        plant = self.plant(before.fabric)
+        exist = plant.allocated()
+        for part in before.allocated:
+            wanted = index.allocations.get(part.target) == part
+            there = exist.get(part.target) == (part.size_mib, part.shareable)
+            self.expect(there or not wanted, f"operation {before.id} ends without {part}")
+        for part in before.freed:
+            passed_on = part.target in index.allocations or part.target in self.freeing()
+            gone = passed_on or part.target not in exist
+            self.expect(gone, f"operation {before.id} ends, but {part} is still allocated")
+
     def _consistent(self) -> None:
         """Never half: bindings are exactly what the documents mean, and break no rule."""
         index = self.mirror.index
         holders = [*((z, wanted_by_zone(index, index.zones[z])) for z in index.zones),
                    *((c, wanted_by_connection(index, index.connections[c]))
-                     for c in index.connections)]  # fmt: skip
+                     for c in index.connections),
+                   *((v, wanted_by_vppb(index, grant.vppb, grant.unit))
+                     for v, grant in index.vppb_grants.items())]  # fmt: skip
         count = 0
         for holder, claims in holders:
             held = {(b.unit, b.host) for b in index.bindings_of_holder(holder)}
@@ -211,6 +283,11 @@ class Checker:
             self.expect(held == claims, f"{holder} means {set(claims)} but {held} are recorded")
         total = sum(len(binding.holders) for binding in index.bindings.values())
         self.expect(total == count, "a binding is recorded for a holder that is gone")
+        for binding in index.bindings.values():
+            by_hand = [index.vppb_grants[h] for h in binding.holders if h in index.vppb_grants]
+            for grant in by_hand:
+                self.expect(grant.vppb == binding.vppb, f"{grant} is bound at {binding.vppb}")
+        self._established &= self.wanted()
         wrong = broken(index)
         self.expect(wrong is None, f"durable state breaks a rule: {wrong}")
 
@@ -265,16 +342,18 @@ class Checker:
 
 
 def members(raw: bytes) -> set[str]:
-    """Return everything that a Zone or Connection names."""
+    """Return everything that a Zone, Connection or EndpointGroup names."""
     return set(_links(msgspec.json.decode(raw)))
 
 
 def _links(value: Any) -> Iterator[str]:
     document = value.get("Links") or {}
-    for name in ("Endpoints", "InitiatorEndpoints", "TargetEndpoints"):
+    for name in ("Endpoints", "InitiatorEndpoints", "TargetEndpoints", "InitiatorEndpointGroups",
+                 "TargetEndpointGroups"):  # fmt: skip
         yield from (each["@odata.id"] for each in document.get(name) or ())
-    for row in value.get("MemoryChunkInfo") or ():
-        yield row["MemoryChunk"]["@odata.id"]
+    for kind in ("MemoryChunk", "MemoryRegion", "Volume"):
+        for row in value.get(f"{kind}Info") or ():
+            yield row[kind]["@odata.id"]
 
 
 def describe(edit: Edit) -> str:

@@ -1,12 +1,11 @@
 """The hardware of a run: it outlives every service process, and watches itself at each action.
 
-The oracle is the switches' own memory. A unit bound for two hosts at once fails the run unless a
-foreign manager or a lie had a part in it.
+What it did and to whom is kept here beside the switches' own memory, so that a failure can be
+blamed: a foreign manager or a lie excuses, nothing else does.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.virtual.driver import VirtualDriver
@@ -16,31 +15,25 @@ from redfish_fm.drivers.virtual.state import LateCommand
 from redfish_fm.fabric.model import (
     Bind,
     BindTarget,
+    Deallocate,
     Inventory,
+    Media,
     Observation,
     PartState,
+    Sanitize,
     Step,
     Unbind,
     VppbId,
 )
+from tests.sim.truth import Double, collide
 from tests.sim.weather import Weather
 
-Watcher = Callable[["Plant", VppbId, str], None]
-"""Told of every binding that changed: where, and what caused it."""
-
-
-@dataclass(frozen=True)
-class Double:
-    """Two hosts reach one thing. `ours` means that nobody else can be blamed."""
-
-    first: VppbId
-    second: VppbId
-    target: BindTarget
-    ours: bool
+Watcher = Callable[["Plant", Step, str], None]
+"""Told of every command that changed something, and what caused it."""
 
 
 class CountingFaults(FaultPlan):
-    """A fault plan that counts what struck, and remembers which vPPBs were ever lied about.
+    """A fault plan that counts what struck, and remembers what was ever lied about.
 
     `sent` is set when a command is on its way to the switch.
     """
@@ -49,31 +42,30 @@ class CountingFaults(FaultPlan):
         super().__init__(seed)
         self.struck: dict[str, int] = {}
         self.sent = asyncio.Event()
-        self.lied: set[VppbId] = set()
+        self.lied: set[VppbId | BindTarget] = set()
 
     def draw(self, step: Step) -> Fault | None:
         self.sent.set()
         fault = super().draw(step)
         if fault is not None:
-            name = type(fault).__name__.lower()
-            self.struck[name] = self.struck.get(name, 0) + 1
+            for name in (type(fault).__name__, f"{type(fault).__name__} of {type(step).__name__}"):
+                self.struck[name.lower()] = self.struck.get(name.lower(), 0) + 1
         return fault
 
     def claim(self, step: Step, before: PartState | None = None) -> None:
-        if isinstance(step, Bind | Unbind):
-            self.lied.add(step.vppb)
+        self.lied.add(step.vppb if isinstance(step, Bind | Unbind) else step.target)
         super().claim(step, before)
 
 
 class Plant(Hardware):
-    """The switches of one fabric."""
+    """The switches and devices of one fabric."""
 
     def __init__(self, inventory: Inventory, clock: Clock, weather: Weather) -> None:
         super().__init__(
             inventory,
             clock,
             late_max_s=weather.late_max_s,
-            permissive=weather.permissive,
+            forgets=weather.forgets,
             keeps_bindings=weather.keeps_bindings,
         )
         self.fabric = inventory.fabric
@@ -84,26 +76,45 @@ class Plant(Hardware):
         self.hosts = {(v.switch, v.id): v.host for s in inventory.switches
                       for v in s.virtual_switches}  # fmt: skip
         self.origin: dict[VppbId, str] = {}
+        self.meddled: set[BindTarget] = set()
+        """Targets that a stranger has bound, allocated, sanitized or given back."""
+        self.harm: list[str] = []
+        """What a command of ours has done that no sharing could excuse; read and cleared by who
+        watches."""
         self.watchers: list[Watcher] = []
+
+    # -- what is -----------------------------------------------------------------------------
 
     def bound(self) -> dict[VppbId, BindTarget]:
         """Return what is truly bound now."""
         self.advance()
+        return self.held()
+
+    def held(self) -> dict[VppbId, BindTarget]:
+        """Return what is bound, without letting anything happen."""
         return {
             vppb: target
             for switch in self.switches.values()
             for vppb, target in switch.bindings.items()
         }
 
+    def allocated(self) -> dict[BindTarget, tuple[int, bool]]:
+        """Return size and shareability of every part of a pool that truly exists."""
+        self.advance()
+        return {
+            part.target: (part.size_mib, part.shareable)
+            for device in self.devices.values()
+            for part in device.parts.values()
+        }
+
     def doubles(self) -> list[Double]:
         """Return everything that two hosts reach at this moment."""
-        held = [(vppb, t) for switch in self.switches.values() for vppb, t in
-                sorted(switch.bindings.items())]  # fmt: skip
+        held = sorted(self.held().items())
         return [
             Double(one, other, target, self.is_ours(one) and self.is_ours(other))
             for number, (one, target) in enumerate(held)
             for other, second in held[number + 1 :]
-            if self.host(one) != self.host(other) and collide(target, second)
+            if self.host(one) != self.host(other) and collide(self.devices, target, second)
         ]
 
     def host(self, vppb: VppbId) -> str | None:
@@ -114,22 +125,54 @@ class Plant(Hardware):
         """Whether only our commands, truthfully reported, made this vPPB what it is."""
         return self.origin.get(vppb) != "outside" and vppb not in self.faults.lied
 
+    def is_honest(self, target: BindTarget) -> bool:
+        """Whether nobody else had a hand in a part, and nothing was ever claimed of it."""
+        return target not in self.meddled and target not in self.faults.lied
+
+    # -- what happens --------------------------------------------------------------------------
+
     def _run(
         self, step: Step, cause: str, at_s: float, finished: LateCommand | None = None
     ) -> bool:
+        if cause == "outside":
+            self.meddled.add(step.target)
+        before = self._before(step)
         changed = super()._run(step, cause, at_s, finished)
-        if changed and isinstance(step, Bind | Unbind):
+        if not changed:
+            return False
+        if isinstance(step, Bind | Unbind):
             # Who removed a binding answers for what is there next only if he also put it there.
             self.origin[step.vppb] = cause if isinstance(step, Bind) else "nobody"
-            for watcher in self.watchers:
-                watcher(self, step.vppb, cause)
-        return changed
+        if before is not None and cause != "outside" and self.is_honest(step.target):
+            self.harm.append(f"{cause} {step}: {before}")
+        for watcher in self.watchers:
+            watcher(self, step, cause)
+        return True
 
-
-def collide(one: BindTarget, other: BindTarget) -> bool:
-    """Whether two targets share anything; written apart from the rules it checks."""
-    same_port = (one.switch, one.port) == (other.switch, other.port)
-    return same_port and (one.ld is None or other.ld is None or one.ld == other.ld)
+    def _before(self, step: Step) -> str | None:
+        """Return what harm the step does if it changes anything, by what hardware truly holds."""
+        device = self.devices.at(step.target)
+        if device is None:
+            return None
+        key = device.key(step.target)
+        content = device.contents.get(key)
+        users = [vppb for vppb, target in sorted(self.held().items())
+                 if self.devices.at(target) is device
+                 and (device.key(target)[0], target.path[: len(key[1])]) == key]  # fmt: skip
+        match step:
+            case Bind(vppb, _):
+                mine = str(self.host(vppb) or f"nobody behind {vppb.switch}/{vppb.vcs}")
+                part = device.parts.get(key)
+                shared = part is not None and part.shareable
+                data = None if content is None else content.residue if shared else content.hosts
+                others = sorted((data or frozenset()) - {mine})
+                exposes = others and device.facts.sanitizes
+                return f"{mine} sees what {others} left in it" if exposes else None
+            case Sanitize() | Deallocate() if users:
+                return f"it is bound to {users}"
+            case Deallocate() if content is not None and content.media is not Media.CLEAN:
+                return f"it is {content.media.value}"
+        return None
 
 
 class WatchedDriver(VirtualDriver):

@@ -8,8 +8,13 @@ import random
 from dataclasses import dataclass, field
 
 from redfish_fm.drivers.virtual.faults import Rates
+from redfish_fm.drivers.virtual.refusals import PERMISSIVE, Forgets
 from redfish_fm.drivers.virtual.topology import read
 from redfish_fm.fabric.model import Inventory
+from tests.sim.worlds import topology
+
+CARELESS = PERMISSIVE | {Forgets.DEALLOCATE_DIRTY}
+"""All checks that hardware may leave out without lying: only the service keeps hosts apart then."""
 
 _KINDS = ("refuse", "slow", "lost", "dropped", "late", "restart")
 
@@ -23,8 +28,22 @@ class Weather:
     gpus: int = 2
     lds: int = 2
     slds: int = 1
+    pooled: int = 0
+    """How many LDs clients may cut out of the pooled device; 0: there is none."""
+    regions: int = 0
+    """How many regions an LD of the dynamic-capacity device may hold; 0: there is none."""
+    dynamic_lds: int = 1
+    functions: int = 0
+    """Virtual functions of each of the two physical ones that are bound alone; 0: no such NIC."""
+    heads: int = 0
+    """Heads of the multi-host NIC; 0: there is none."""
+    dual: int = 0
+    """1: there is a dual-ported drive."""
+    namespaces: int = 0
+    pcie_switches: int = 1
+    max_zones: int = 0
     vppbs: int = 3
-    permissive: bool = True
+    forgets: frozenset[Forgets] = CARELESS
     keeps_bindings: bool = True
     rates: Rates = field(default_factory=Rates)
     lies: bool = False
@@ -37,6 +56,14 @@ class Weather:
     link_every_s: float = 0.0
     cut_every_s: float = 0.0
     foreign_every_s: float = 0.0
+    device_every_s: float = 0.0
+    """How often a device is pulled out, loses its power, or is struck together with its domain."""
+    swaps: bool = False
+    """Whether another, blank device may come back in the place of one that was pulled out."""
+    part_every_s: float = 0.0
+    """How often the next command about contents or capacity goes wrong."""
+    focus: str = ""
+    """What clients mostly do: "" anything, else one of clients.FOCI."""
     clients: int = 3
     steps: int = 100
     pause_s: float = 0.3
@@ -54,11 +81,11 @@ class Weather:
     @property
     def steady(self) -> bool:
         """Whether what was once bound stays bound unless we unbind it."""
-        return self.truthful and self.keeps_bindings
+        return self.truthful and self.keeps_bindings and not self.swaps
 
     def inventories(self) -> tuple[Inventory, ...]:
         """Return the fabrics of this run."""
-        return read(_topology(self), f"seed {self.seed}").inventories()
+        return read(topology(self), f"seed {self.seed}").inventories()
 
 
 def stream(name: str) -> random.Random:
@@ -77,8 +104,17 @@ def draw(seed: int, steps: int = 100) -> Weather:
         gpus=rng.choice((0, 1, 2)),
         lds=rng.choice((0, 2, 3)),
         slds=rng.choice((1, 1, 2)),
-        vppbs=rng.choice((2, 3, 5)),
-        permissive=rng.random() < 0.8,
+        pooled=rng.choice((0, 2, 4)),
+        regions=rng.choice((0, 2, 4)),
+        dynamic_lds=rng.choice((1, 2)),
+        functions=rng.choice((0, 0, 1, 2)),
+        heads=rng.choice((0, 2, 3)),
+        dual=rng.choice((0, 1)),
+        namespaces=rng.choice((0, 2, 4)),
+        pcie_switches=rng.choice((1, 2)),
+        max_zones=rng.choice((0, 0, 0, 0, 5)),
+        vppbs=rng.choice((2, 3, 5, 8)),
+        forgets=_forgets(rng),
         keeps_bindings=rng.random() < 0.8,
         rates=_rates(rng, lies),
         lies=lies,
@@ -91,6 +127,9 @@ def draw(seed: int, steps: int = 100) -> Weather:
         link_every_s=rng.choice((0.0, 0.0, 3.0)),
         cut_every_s=rng.choice((0.0, 0.0, 2.0, 8.0)),
         foreign_every_s=rng.choice((1.0, 5.0)) if foreign else 0.0,
+        device_every_s=rng.choice((0.0, 0.0, 2.0, 8.0)),
+        swaps=rng.random() < 0.3,
+        part_every_s=rng.choice((0.0, 0.5, 3.0)),
         clients=rng.choice((1, 3, 6)),
         steps=steps,
         pause_s=rng.choice((0.05, 0.5, 2.0)),
@@ -99,6 +138,15 @@ def draw(seed: int, steps: int = 100) -> Weather:
         operation_s=rng.choice((1.0, 5.0, 60.0)),
         finished_kept=rng.choice((3, 200)),
     )
+
+
+def _forgets(rng: random.Random) -> frozenset[Forgets]:
+    """Mostly hardware that says yes to everything; sometimes some of it, sometimes a careful one."""
+    roll = rng.random()
+    if roll < 0.6:
+        return CARELESS
+    kinds = sorted(CARELESS, key=lambda each: each.name)
+    return frozenset(rng.sample(kinds, rng.randrange(1, len(kinds)))) if roll < 0.8 else frozenset()
 
 
 def _rates(rng: random.Random, lies: bool) -> Rates:
@@ -117,64 +165,3 @@ def _store_faults(rng: random.Random) -> dict[str, float]:
         return {}
     kinds = rng.sample(("failed", "full", "unknown before", "unknown after"), rng.choice((1, 2)))
     return {kind: rng.choice((0.05, 0.3, rng.uniform(0.0, 0.45))) for kind in kinds}
-
-
-def _topology(weather: Weather) -> str:
-    parts = [_HOSTS.format(hosts=weather.hosts)]
-    if weather.gpus:
-        parts.append(_PCIE.format(vppbs=weather.vppbs, gpus=weather.gpus))
-    parts.append(_CXL.format(vppbs=weather.vppbs, slds=weather.slds))
-    if weather.lds:
-        parts.append(_MLD.format(first=weather.slds + 1, lds=weather.lds))
-    return "".join(parts)
-
-
-_HOSTS = """\
-name: simulated
-description: What one seed of the simulation runs on.
-hosts:
-  - {{id: "host{{n}}", count: {hosts}, cpus: 1, cores: 8, memory: 64 GiB}}
-fabrics:
-"""
-_PCIE = """\
-  - id: PCIe
-    name: PCIe fabric
-    protocol: PCIe
-    switches:
-      - id: pcie1
-        model: simulated
-        host_link: {{gen: 5, lanes: 16, latency_ns: 110}}
-        vppbs: {vppbs}
-        devices:
-          - id: "gpu{{n}}"
-            count: {gpus}
-            kind: GPU
-            capacity: 80 GiB
-            link: {{gen: 5, lanes: 16, latency_ns: 110}}
-"""
-_CXL = """\
-  - id: CXL
-    name: CXL fabric
-    protocol: CXL
-    switches:
-      - id: cxl1
-        model: simulated
-        host_link: {{gen: 5, lanes: 16, latency_ns: 80}}
-        vppbs: {vppbs}
-        devices:
-          - id: "mem{{n}}"
-            count: {slds}
-            kind: Memory
-            model: simulated
-            capacity: 64 GiB
-            link: {{gen: 5, lanes: 8, latency_ns: 80}}
-"""
-_MLD = """\
-          - id: "mem{{n}}"
-            first: {first}
-            kind: Memory
-            model: simulated
-            capacity: 128 GiB
-            lds: {{count: {lds}}}
-            link: {{gen: 5, lanes: 16, latency_ns: 80}}
-"""

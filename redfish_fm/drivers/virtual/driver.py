@@ -24,7 +24,7 @@ from redfish_fm.drivers.virtual.faults import (
     Slow,
 )
 from redfish_fm.drivers.virtual.hardware import Event, Hardware
-from redfish_fm.drivers.virtual.refusals import Refused, describe, switch_of
+from redfish_fm.drivers.virtual.refusals import Forgets, Refused, describe, switch_of
 from redfish_fm.drivers.virtual.session import Command, LinkSession
 from redfish_fm.drivers.virtual.state import virtual_db
 from redfish_fm.drivers.virtual.watch import Watchers, wait_until
@@ -58,6 +58,7 @@ def create(
     command_s: float = COMMAND_S,
     late_max_s: float = LATE_MAX_S,
     permissive: bool = False,
+    forgets: frozenset[Forgets] = frozenset(),
     keeps_bindings: bool = True,
 ) -> "VirtualDriver":
     """Power up the hardware of `inventory` and return a driver that owns it.
@@ -73,6 +74,7 @@ def create(
         fabric_clock=fabric_clock,
         late_max_s=late_max_s,
         permissive=permissive,
+        forgets=forgets,
         keeps_bindings=keeps_bindings,
     )
     faults = FaultPlan(f"{seed} {inventory.fabric}")

@@ -123,6 +123,7 @@ async def test_a_bind_interrupts_sanitizing() -> None:
     hardware = used()
     hardware.execute(sanitize())
     hardware.execute(bind(SECOND))
+    hardware.execute(unbind(SECOND))
     await asyncio.sleep(1)
     assert media(hardware) is Media.DIRTY
     assert len(hardware.oracle().exposures()) == 1

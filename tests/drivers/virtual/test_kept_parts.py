@@ -12,7 +12,7 @@ import pytest
 
 from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.oracle import Oracle
-from redfish_fm.drivers.virtual.refusals import Forgets
+from redfish_fm.drivers.virtual.refusals import Forgets, Refused
 from redfish_fm.drivers.virtual.state import VirtualState, virtual_db
 from redfish_fm.drivers.virtual.tables import VERSION, StateError
 from redfish_fm.fabric.model import Bind, BindTarget, Media, PartState, PortId, Step, VppbId
@@ -77,6 +77,8 @@ async def test_parts_contents_and_devices_outlive_the_service(file: Path) -> Non
         False,
     )
     again.execute(bind(NEXT, REGION))
+    with pytest.raises(Refused, match="it is bound"):
+        again.execute(sanitize())
     again.execute(unbind())
     again.execute(bind(VppbId("cxl1", "2", 1), LD))
     assert [done.note for done in again.oracle().exposures()] == ["host1"]

@@ -109,6 +109,7 @@ async def test_a_degraded_link_is_narrower_and_slower_until_that_ends() -> None:
 async def test_a_lost_device_is_gone_from_all_its_ports_and_stays_bound() -> None:
     hardware = world()
     hardware.execute(bind(FIRST, part("D6")))
+    assert part("D6") in hardware.part_states("cxl1")
     hardware.remove_device("dual")
     for port in DUAL:
         state = at(hardware, port)
@@ -156,6 +157,7 @@ async def test_without_power_the_links_are_down_and_the_bindings_stay() -> None:
     hardware = world()
     hardware.execute(bind(FIRST, part("D6")))
     hardware.power_device("dual", on=False)
+    await asyncio.sleep(1)
     for port in DUAL:
         state = at(hardware, port)
         assert (state.device_present, state.powered, state.link_up) == (True, False, False)
@@ -191,6 +193,7 @@ async def test_a_link_that_is_down_does_not_keep_a_switch_from_binding() -> None
 @in_virtual_time
 async def test_a_port_is_as_well_as_the_worse_of_it_and_its_device() -> None:
     hardware = world()
+    assert [at(hardware, port).health for port in DUAL] == ["OK", "OK"]
     hardware.set_device_health("dual", "Warning")
     assert [at(hardware, port).health for port in DUAL] == ["Warning", "Warning"]
     hardware.set_port(DUAL[0], health="Critical")

@@ -1,13 +1,26 @@
 """Parts of a pool: allocated, bound, given back; and what hardware refuses of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from redfish_fm.drivers.virtual.capacity import Extent, carve
+from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.drivers.virtual.refusals import Refusal, Refused
 from redfish_fm.fabric.inventory import defects
-from redfish_fm.fabric.model import BindTarget, Media, PartState, Step, VppbId
+from redfish_fm.fabric.model import (
+    BindTarget,
+    Media,
+    PartKind,
+    PartState,
+    Pool,
+    PortId,
+    Step,
+    VppbId,
+)
 from tests.drivers.virtual.physics import (
+    DEVICES,
     FIRST,
     FIXED,
     GIB,
@@ -168,9 +181,37 @@ def test_what_fits_in_one_gap_is_one_extent_in_the_smallest_such_gap() -> None:
     assert carve(40, 2, used, 6) == (Extent(2, 6),)
 
 
+def test_where_no_gap_is_large_enough_the_largest_are_taken() -> None:
+    used = (Extent(2, 2), Extent(8, 2), Extent(16, 2))
+    assert carve(20, 2, used, 10) == (Extent(4, 4), Extent(10, 6))
+
+
 def test_a_rest_smaller_than_a_block_belongs_to_nobody() -> None:
-    assert carve(7, 2, (), 6) == (Extent(0, 6),)
-    assert carve(7, 2, (), 8) is None
+    assert carve(9, 2, (Extent(2, 2),), 6) == (Extent(0, 2), Extent(4, 4))
+    assert carve(9, 2, (Extent(2, 2),), 8) is None
+
+
+def test_heads_share_the_pool_and_its_number_of_parts() -> None:
+    ports = (PortId("cxl1", "D4"), PortId("cxl1", "D5"))
+    facts = replace(DEVICES[0], shared_heads=True, pool=Pool(PartKind.LD, 8 * GIB, 256, 2))
+    device = SimulatedDevice(facts, ports)
+    device.allocate(allocate(part("D4", ld=0), GIB))
+    device.allocate(allocate(part("D5", ld=0), GIB))
+    with pytest.raises(Refused) as caught:
+        device.allocate(allocate(part("D5", ld=1), GIB))
+    assert caught.value.refusal is Refusal.TOO_MANY_PARTS
+    device.deallocate(deallocate(part("D4", ld=0)))
+    with pytest.raises(Refused) as caught:
+        device.allocate(allocate(part("D5", ld=1), 8 * GIB))
+    assert caught.value.refusal is Refusal.POOL_EXHAUSTED
+
+
+@in_virtual_time
+async def test_a_shareable_part_of_a_port_that_is_bound_whole_is_refused() -> None:
+    hardware = world()
+    hardware.execute(allocate(REGION, shareable=True))
+    hardware.switches["cxl1"].force(FIRST, part("D2"))
+    assert refused(hardware, bind(SECOND, REGION)) is Refusal.PORT_BOUND
 
 
 @in_virtual_time
