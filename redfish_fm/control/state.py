@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import Base, Link, decode_document, parent_of
+from redfish_fm.control.base import Base, Link, decode_document, parent_of, type_name_of
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.domain import apply_document, apply_overlay
+from redfish_fm.mapping.links import further_collections
 from redfish_fm.mapping.operations import Operation, decode_operation
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
@@ -123,8 +124,10 @@ class WantedState:
         apply_document(self.index, self.base.facts, uri, pre, post)
         touched = {uri, *(target for target, _ in before ^ after)}
         if (pre is None) != (post is None):
-            self._join(uri, post is not None)
-            touched.add(parent_of(uri))
+            shown = (pre if post is None else post) or {}
+            for collection in (parent_of(uri), *further_collections(type_name_of(shown), shown)):
+                self._join(collection, uri, post is not None)
+                touched.add(collection)
         return touched
 
     def _read(self, raw: bytes | None) -> tuple[Mapping[str, Any] | None, frozenset[Link]]:
@@ -134,12 +137,11 @@ class WantedState:
         self.parsed += 1
         return self.base.read(raw)
 
-    def _join(self, uri: str, joins: bool) -> None:
-        parent = parent_of(uri)
-        members = self.members.setdefault(parent, set())
+    def _join(self, collection: str, uri: str, joins: bool) -> None:
+        members = self.members.setdefault(collection, set())
         (members.add if joins else members.discard)(uri)
         # A sum of hashes, because hashing all members anew would cost the size of the collection.
-        self._member_sums[parent] = self._member_sums.get(parent, 0) ^ _number(uri)
+        self._member_sums[collection] = self._member_sums.get(collection, 0) ^ _number(uri)
 
     def _unlink(self, target: str, pointer: str, source: str) -> None:
         pointers = self.links[target]

@@ -6,8 +6,9 @@ yields findings. A finding's key says what breaks, finely enough that "after min
 exactly what a change would add.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.index import FabricIndex
@@ -75,9 +76,11 @@ class PartGrant:
         return f"{self.pointer}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
-    """One question to a rule.
+    """One question to all rules, for as long as the index stays as it is.
+
+    What several rules look at is worked out once.
 
     `removal`: the subject is about to be deleted. `change`: somebody is about to write it, else it
     is only looked at as it is. `before` is what it was, None where it is new.
@@ -104,13 +107,17 @@ class Case:
             return "" if unit is None else unit.fabric
         return self.subject.fabric
 
-    @property
+    @cached_property
     def kind(self) -> FabricKind:
         """How the subject's fabric grants access."""
         return self.index.facts(self.fabric).kind
 
     def members(self) -> tuple[Member, ...]:
         """Return every endpoint that the subject itself names, in the client's order."""
+        return self._members
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
         if isinstance(self.subject, Zone):
             return _members("/Links/Endpoints", self.subject.endpoints, True, True)
         if isinstance(self.subject, EndpointGroup):
@@ -203,8 +210,12 @@ class Case:
             return self.kind is not FabricKind.REACH
         return isinstance(self.subject, VppbGrant)
 
-    def pointers(self) -> dict[str, str]:
+    def pointers(self) -> Mapping[str, str]:
         """Return id -> pointer of its first mention, endpoints and parts alike."""
+        return self._pointers
+
+    @cached_property
+    def _pointers(self) -> Mapping[str, str]:
         pointers: dict[str, str] = {}
         for member in (*self.members(), *self.groups(), *self._grouped()):
             pointers.setdefault(member.id, member.pointer)

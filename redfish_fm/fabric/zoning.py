@@ -100,6 +100,36 @@ RULES: dict[Rule, RuleFunction] = {
 NO_PATH and NO_FREE_VPPB are judged where a vPPB is chosen (fabric.binding.binding_delta).
 """
 
+NOT_OF_ZONES = frozenset(
+    {
+        Rule.CONNECTION_SIDES,
+        Rule.CONNECTION_NO_COMMON_ZONE,
+        Rule.CONNECTION_CHUNK_FOREIGN,
+        Rule.CONNECTION_REGION_FOREIGN,
+        Rule.CONNECTION_VOLUME_FOREIGN,
+        Rule.CONNECTION_CHUNK_MISSING,
+        Rule.CONNECTION_ACCESS,
+        Rule.CONNECTION_LUN,
+        Rule.PORT_HAS_INITIATOR,
+        Rule.LD_HOST,
+        Rule.SHARING_NEEDS_REGION,
+        Rule.NOT_CARVABLE,
+        Rule.PART_SIZE,
+        Rule.PART_RANGE,
+        Rule.PART_OVERLAP,
+        Rule.POOL_EXHAUSTED,
+        Rule.VPPB_WRONG_UNIT,
+        Rule.VPPB_HELD,
+        Rule.ENDPOINT_IN_USE,
+        Rule.PART_IN_USE,
+        Rule.GROUP_IN_USE,
+    }
+)
+"""Rules that have nothing to say of a zone; zones are what is judged most often."""
+
+ALL_RULES = tuple(RULES)
+RULES_OF_ZONES = tuple(rule for rule in RULES if rule not in NOT_OF_ZONES)
+
 _ON_REMOVAL = (
     Rule.ENDPOINT_IN_USE,
     Rule.ZONE_IN_USE,
@@ -248,7 +278,7 @@ def existing_violations(index: FabricIndex) -> list[Violation]:
         *index.volumes.values(),
     )
     for subject in subjects:
-        findings = list(_findings(Case(index, subject, _not_known), tuple(RULES)))
+        findings = list(_findings(Case(index, subject, _not_known)))
         found.update(dict.fromkeys(_to_blame(findings, findings)))
     return list(found)
 
@@ -277,16 +307,16 @@ def _keys(
     if before is None:
         return set()
     case = Case(index, before, status, has_entities=has_entities, change=True, before=before)
-    return {finding.key for finding in _findings(case, tuple(RULES))}
+    return {finding.key for finding in _findings(case)}
 
 
 def _new(case: Case, known: set[object]) -> list[Violation]:
-    findings = list(_findings(case, tuple(RULES)))
+    findings = list(_findings(case))
     return _to_blame(findings, [finding for finding in findings if finding.key not in known])
 
 
 def _of_connection(index: FabricIndex, name: str, status: TargetStatus) -> list[Finding]:
-    return list(_findings(Case(index, index.connections[name], status), tuple(RULES)))
+    return list(_findings(Case(index, index.connections[name], status)))
 
 
 @contextmanager
@@ -337,7 +367,10 @@ def _on_removal(index: FabricIndex, subject: Subject | None) -> list[Violation]:
     return [finding.violation for finding in _findings(case, _ON_REMOVAL)]
 
 
-def _findings(case: Case, rules: tuple[Rule, ...]) -> Iterator[Finding]:
+def _findings(case: Case, rules: tuple[Rule, ...] | None = None) -> Iterator[Finding]:
+    """Yield what `rules` say of the case; without them, all that can say something."""
+    if rules is None:
+        rules = RULES_OF_ZONES if isinstance(case.subject, Zone) else ALL_RULES
     for rule in rules:
         yield from RULES[rule](case)
 

@@ -15,6 +15,7 @@ from redfish_fm.fabric.model import BindTarget, PartKind, PartState, PortId
 from redfish_fm.fabric.values import CapacityPool, Unit
 from redfish_fm.mapping.device_names import AWAITS_CHUNK
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.read import BYTES_PER_MIB
 from redfish_fm.redfish import oem
 
 ODATA_TYPE = "#RedfishFMCapacity.v1_0_0.Capacity"
@@ -23,19 +24,23 @@ AWAITING = AWAITS_CHUNK["State"]
 """Status.State of an LD that has no memory: it is there, and a chunk puts it to use."""
 
 
-def memory_pools(facts: Facts, fabric: str) -> dict[PortId, CapacityPool]:
-    """Return the pools of one fabric's memory by the port that they are behind."""
+def pools_by_port(facts: Facts, fabric: str) -> dict[PortId, CapacityPool]:
+    """Return the pools of one fabric by the port that they are behind."""
     return {
         pool.port: pool
         for pool in facts.pools.values()
-        if pool.port is not None and pool.fabric == fabric and pool.kind is not PartKind.NAMESPACE
+        if pool.port is not None and pool.fabric == fabric
     }
 
 
 def pool_properties(
     index: FabricIndex, pool: CapacityPool, parts: Mapping[BindTarget, PartState]
 ) -> dict[str, Any]:
-    """Return what a MemoryDomain or PCIeDevice shows of its capacity; `parts` are observed."""
+    """Return what is shown of the capacity of a MemoryDomain, PCIeDevice or StoragePool.
+
+    `parts` are observed. A storage pool guarantees what is free; what is being scrubbed is still
+    consumed.
+    """
     found = account(index, pool.id, parts)
     shown = {
         "@odata.type": ODATA_TYPE,
@@ -44,7 +49,16 @@ def pool_properties(
         "FreeMiB": found.free,
         "ScrubbingMiB": found.scrubbing,
     }
-    return {"Oem": {oem.NAME: shown}}
+    properties: dict[str, Any] = {"Oem": {oem.NAME: shown}}
+    if pool.kind is PartKind.NAMESPACE:
+        data = {
+            "AllocatedBytes": found.total * BYTES_PER_MIB,
+            "ConsumedBytes": (found.used + found.scrubbing) * BYTES_PER_MIB,
+            "GuaranteedBytes": found.free * BYTES_PER_MIB,
+        }
+        properties["Capacity"] = {"Data": data}
+        properties["RemainingCapacityPercent"] = found.free * 100 // max(found.total, 1)
+    return properties
 
 
 def ld_size_mib(unit: Unit, pool: CapacityPool, parts: Mapping[BindTarget, PartState]) -> int:

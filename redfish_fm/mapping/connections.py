@@ -12,6 +12,7 @@ from redfish_fm.fabric.reach import connection_parts, initiators_of, targets_of
 from redfish_fm.fabric.values import Connection
 from redfish_fm.fabric.zoning import check_connection, check_connection_removal
 from redfish_fm.mapping import connection_form, refusals
+from redfish_fm.mapping.dependencies import granted
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import Grant, added_members, causes, to_draft, ways_of
 from redfish_fm.mapping.judging import Change, Document, DocumentRules, link_parameter
@@ -121,11 +122,16 @@ def _groups(connection: Connection | None, tip: Tip) -> dict[str, Document]:
 
 
 def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -> None:
-    """Refuse to rest on what may still be taken back: the only common zones, or new groups."""
+    """Refuse to rest on what may still be taken back: the only common zones, new groups or parts."""
     before = () if old is None else (*old.initiator_groups, *old.target_groups)
     for group in (*connection.initiator_groups, *connection.target_groups):
         task = tip.busy(group)
         if task is not None and group not in before:
+            raise refusals.busy(task)
+    known = frozenset() if old is None else frozenset(granted(old))
+    for part in granted(connection):
+        task = tip.busy(part)
+        if task is not None and part not in known:
             raise refusals.busy(task)
     for initiator in initiators_of(connection, tip.index):
         for target in targets_of(connection, tip.index):

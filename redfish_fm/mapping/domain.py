@@ -17,6 +17,7 @@ from redfish_fm.mapping.read import (
     read_endpoint,
     read_group,
     read_region,
+    read_volume,
     read_zone,
     unit_behind,
 )
@@ -97,8 +98,16 @@ def _put_region(index: FabricIndex, facts: Facts, uri: str, document: Document) 
         index.put_region(region)
 
 
+def _put_volume(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
+    volume = read_volume(uri, document, facts)
+    if volume is None:
+        index.remove_volume(uri)
+    else:
+        index.put_volume(volume)
+
+
 _Handler = Callable[[FabricIndex, Facts, str, Document], None]
-_OUTSIDE = frozenset({"MemoryChunks", "MemoryRegion"})
+_OUTSIDE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
 _PUT: dict[str, _Handler] = {
     "Endpoint": _put_endpoint,
     "EndpointGroup": _put_group,
@@ -106,6 +115,7 @@ _PUT: dict[str, _Handler] = {
     "Connection": _put_connection,
     "MemoryChunks": _put_chunk,
     "MemoryRegion": _put_region,
+    "Volume": _put_volume,
 }
 _REMOVE: dict[str, _Handler] = {
     "EndpointGroup": lambda index, _facts, uri, _document: index.remove_group(uri),
@@ -114,4 +124,5 @@ _REMOVE: dict[str, _Handler] = {
     "Connection": lambda index, _facts, uri, _document: index.remove_connection(uri),
     "MemoryChunks": lambda index, _facts, uri, _document: index.remove_chunk(uri),
     "MemoryRegion": lambda index, _facts, uri, _document: index.remove_region(uri),
+    "Volume": lambda index, _facts, uri, _document: index.remove_volume(uri),
 }

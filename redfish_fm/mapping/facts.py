@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
 from redfish_fm.fabric.model import BindTarget, PortId, VppbId
-from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit
+from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit, Volume
 
 
 @dataclass(slots=True)
@@ -40,6 +40,8 @@ class Facts:
     target_units: dict[tuple[str, BindTarget], str] = field(default_factory=dict)
     resource_ports: dict[str, str] = field(default_factory=dict)
     """Device, logical device or endpoint to the switch port whose state is its state."""
+    path_ports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Resource with several ports that are ways to it: it shows the state of the best."""
     state_sources: dict[str, str] = field(default_factory=dict)
     """Resource in a module (drive, function, memory domain, chassis) to the unit it shares its
     state with."""
@@ -51,6 +53,8 @@ class Facts:
     """Every pool that parts are cut out of, by its id (the URI of what has the capacity)."""
     regions: list[Region] = field(default_factory=list)
     """Dynamic-capacity regions that an import brought."""
+    volumes: list[Volume] = field(default_factory=list)
+    """Namespaces that an import brought."""
     ways: dict[str, dict[str, str]] = field(default_factory=dict)
     """Unit of a device on several switch ports -> switch port -> the unit that is meant there."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
@@ -96,6 +100,8 @@ class Facts:
             index.put_chunk(chunk)
         for region in self.regions:
             index.put_region(region)
+        for volume in self.volumes:
+            index.put_volume(volume)
 
     def take(self, other: "Facts") -> None:
         """Add everything that `other` knows to this; the newer wins on a common key."""

@@ -5,6 +5,7 @@ ConnectedPorts and ConnectedSwitchPorts, VirtualCXLSwitch, VirtualPCI2PCIBridge.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.fabric.index import FabricFacts, VcsFact
@@ -108,10 +109,25 @@ def derive_inventory(
         str(document.get("Name") or fabric.id),
         FabricKind.BIND,
         str(document.get("FabricType") or "PCIe"),
-        switches,
+        _with_heads(switches),
         tuple(_host(documents, host) for host in sorted(hosts)),
         tuple(devices[each] for each in sorted(devices)),
         fabric.max_zones,
+    )
+
+
+def _with_heads(switches: tuple[Switch, ...]) -> tuple[Switch, ...]:
+    """Number the ports of each device that is on several: they are ways to one device."""
+    plugged: dict[str, list[PortId]] = {}
+    for switch in switches:
+        for port in switch.ports:
+            if port.device is not None:
+                plugged.setdefault(port.device, []).append(port.id)
+    heads = {port: n for found in plugged.values() if len(found) > 1
+             for n, port in enumerate(found, 1)}  # fmt: skip
+    return tuple(
+        replace(each, ports=tuple(replace(port, head=heads.get(port.id)) for port in each.ports))
+        for each in switches
     )
 
 

@@ -12,6 +12,7 @@ from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported_memory import read_memory
+from redfish_fm.mapping.imported_storage import read_subsystems
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import (
     EXEMPT_ENTITIES,
@@ -97,6 +98,7 @@ def read_units(documents: Documents, facts: Facts, defects: list[str]) -> None:
     """Fill in units, what names them, where they are plugged, and the chunks that lie in them."""
     _name_devices(documents, facts)
     _name_parts(documents, facts)
+    read_subsystems(documents, facts)
     _name_other_targets(documents, facts)
     _merge_shared_ports(documents, facts, defects)
     _report_durable_names(documents, facts, defects)
@@ -255,6 +257,9 @@ def _ld_of(unit: str, inside: str | None, documents: Documents) -> int | None:
 
 
 def _is_shareable(document: Mapping[str, Any]) -> bool:
+    """Return whether it has several hosts: of a subsystem each has its own namespaces."""
+    if type_name(document) == "Storage":
+        return True
     namespace = document.get("NVMeNamespaceProperties")
     return isinstance(namespace, Mapping) and namespace.get("IsShareable") is True
 

@@ -36,6 +36,8 @@ from redfish_fm.mapping.hosts import (
 )
 from redfish_fm.mapping.plugged import state_sources
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
+from redfish_fm.mapping.storage import render_network_host, render_subsystem
+from redfish_fm.mapping.uris import fabric_of
 
 MANAGER_ID = "FM"
 _OK = {"State": "Enabled", "Health": "OK"}
@@ -74,6 +76,8 @@ def _render_service_collections(out: Rendering, inventories: list[Inventory]) ->
     out.collection(uris.SYSTEM_COLLECTION, "ComputerSystem", "Systems")
     out.collection(uris.CHASSIS_COLLECTION, "Chassis", "Chassis")
     out.collection(uris.MANAGER_COLLECTION, "Manager", "Managers")
+    if any(_is_network(inventory) for inventory in inventories):
+        out.collection(uris.STORAGE_COLLECTION, "Storage", "Storage")
     fabrics = [uris.FABRIC.format(fabric=inventory.fabric) for inventory in inventories]
     out.put(
         uris.MANAGER.format(manager=MANAGER_ID),
@@ -84,7 +88,9 @@ def _render_service_collections(out: Rendering, inventories: list[Inventory]) ->
         PowerState="On",
         Links={
             "ManagerForFabrics": refs(fabrics),
-            "ManagerForSwitches": refs(out.facts.switch_uris.values()),
+            "ManagerForSwitches": refs(
+                uri for uri in out.facts.switch_uris.values() if fabric_of(uri) is not None
+            ),
         },
     )
 
@@ -102,7 +108,9 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
         FabricType=inventory.protocol,
         MaxZones=inventory.max_zones,
         Status=_OK,
-        Switches=out.collection(uris.SWITCHES.format(**place), "Switch", f"Switches of {name}"),
+        Switches=None
+        if _is_network(inventory)
+        else out.collection(uris.SWITCHES.format(**place), "Switch", f"Switches of {name}"),
         Endpoints=out.collection(
             uris.ENDPOINTS.format(**place), "Endpoint", f"Endpoints of {name}"
         ),
@@ -120,6 +128,9 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
     )
     for host in inventory.hosts:
         render_host(out, host)
+    if _is_network(inventory):
+        _render_subsystems(out, inventory)
+        return
     for switch in inventory.switches:
         _render_switch(out, inventory, switch)
     _render_devices(out, inventory)
@@ -127,6 +138,19 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
         for port in switch.ports:
             if port.host is not None:
                 _render_initiator(out, inventory, port)
+
+
+def _is_network(inventory: Inventory) -> bool:
+    """Say whether its switches are NVMe subsystems, with the network between them not known."""
+    return inventory.kind is FabricKind.CONNECTION_GRANTS
+
+
+def _render_subsystems(out: Rendering, inventory: Inventory) -> None:
+    for host in inventory.hosts:
+        render_network_host(out, inventory.fabric, host)
+    for switch in inventory.switches:
+        render_subsystem(out, inventory, switch)
+        _put_vcss(out, inventory.fabric, switch)
 
 
 def _render_devices(out: Rendering, inventory: Inventory) -> None:
@@ -137,8 +161,6 @@ def _render_devices(out: Rendering, inventory: Inventory) -> None:
             if port.device is not None:
                 plugged.setdefault(port.device, []).append(port)
     for device in inventory.devices:
-        if device.attachment is Attachment.SUBSYSTEM:
-            continue
         # Heads are counted by the driver where it knows them, else in the order of the switches.
         found = sorted(plugged.get(device.id, ()), key=lambda port: port.head or 0)
         ports = [port.id for port in found]
@@ -175,8 +197,7 @@ def _render_switch(out: Rendering, inventory: Inventory, switch: Switch) -> None
         _render_port(out, inventory.fabric, switch, port, kinds.get(port.device or ""))
     cabled = [(port, _port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
     render_host_ports(out, cabled, switch.protocol)
-    for vcs in switch.virtual_switches:
-        _put_vcs(out, inventory.fabric, switch, vcs)
+    _put_vcss(out, inventory.fabric, switch)
 
 
 def _switch_cxl(out: Rendering, inventory: Inventory, switch: Switch) -> dict[str, Any] | None:
@@ -237,9 +258,14 @@ def _connected_type(device: Device) -> str:
     return "Type3SLD" if kind == "Type3" else kind
 
 
+def _put_vcss(out: Rendering, fabric: str, switch: Switch) -> None:
+    for vcs in switch.virtual_switches:
+        _put_vcs(out, fabric, switch, vcs)
+
+
 def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) -> None:
     host = None if vcs.host is None else system_uri(vcs.host)
-    upstream = _port_uri(fabric, PortId(switch.id, vcs.upstream_port))
+    upstream = out.facts.port_uris.get((fabric, PortId(switch.id, vcs.upstream_port)))
     fact = VcsFact(fabric, switch.id, vcs.id, host, vcs.vppb_count, port=upstream)
     out.facts.vcss.append(fact)
     if switch.protocol != "CXL":

@@ -76,6 +76,13 @@ ENTITY_COLLECTIONS = frozenset(
 """Collections whose members' Links know Endpoints (2025.4): an EntityLink elsewhere has none."""
 
 
+def further_collections(type_name: str, document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the collections that have the resource as a member besides the one it lies in."""
+    if type_name == "Volume":
+        for pool in uris_at(document, ("Links", "ProvidingStoragePool")):
+            yield f"{pool}/AllocatedVolumes"
+
+
 def forward_links(
     type_name: str, document: Mapping[str, Any], aliases: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str]]:

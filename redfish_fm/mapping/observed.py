@@ -17,7 +17,7 @@ from redfish_fm.fabric.model import BindTarget, Media, PartKind, PortId, VppbId
 from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role, Unit
 from redfish_fm.mapping import conditions
 from redfish_fm.mapping.bindings import decode_binding
-from redfish_fm.mapping.capacity import AWAITING, ld_size_mib, memory_pools, pool_properties
+from redfish_fm.mapping.capacity import AWAITING, ld_size_mib, pool_properties, pools_by_port
 from redfish_fm.mapping.dependencies import Links, allocations, holder_links, holders_of
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.plugged import Plugged, chassis_of
@@ -111,7 +111,7 @@ class ObservedFabric:
         self._facts = facts
         self._plugged = Plugged(facts, self.fabric)
         self._serials = facts.port_serials
-        self._pools = memory_pools(facts, self.fabric)
+        self._pools = pools_by_port(facts, self.fabric)
         self._pools_by_id = {pool.id: pool for pool in self._pools.values()}
         self._switch_uris = {switch: uri for (fabric, switch), uri in facts.switch_uris.items()
                              if fabric == self.fabric}  # fmt: skip
@@ -124,6 +124,8 @@ class ObservedFabric:
                 graph.link(uri, self._switch_uris[port.switch])
         for unit, chassis in self._plugged.chassis_links():
             graph.link(unit, chassis)
+        for part, storage in self._plugged.storage_links(self._switch_ids):
+            graph.link(part, storage)
         self._dirty |= {*self._switch_uris.values()}
 
     def _compare(self, sight: FabricSight) -> None:
@@ -181,7 +183,11 @@ class ObservedFabric:
             for uri in filter(None, (violation.subject, violation.holder)):
                 marks[uri] = (*marks.get(uri, ()), conditions.violated(violation))
         self._marks = marks
-        self._dirty |= {uri for uri in {*before, *marks} if before.get(uri) != marks.get(uri)}
+        changed = {uri for uri in {*before, *marks} if before.get(uri) != marks.get(uri)}
+        self._dirty |= changed
+        # A vPPB that holds its own binding is rendered by place.
+        places = () if self._facts is None else map(self._facts.vppb_at, changed)
+        self._dirty_vppbs |= {place[1] for place in places if place is not None}
 
     # -- who depends on whom -----------------------------------------------------------------
 

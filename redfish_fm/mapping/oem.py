@@ -10,6 +10,7 @@ from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import Binding
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.rendering import ref
+from redfish_fm.mapping.uris import storage_of
 
 ODATA_TYPE = "#RedfishFMBindings.v1_0_0.Bindings"
 
@@ -28,8 +29,14 @@ def _binding(facts: Facts, binding: Binding) -> dict[str, Any]:
     if target.ld is not None:
         shown["LogicalDeviceId"] = target.ld
     links = {
-        "Switch": facts.switch_uris.get((binding.fabric, vppb.switch)),
+        "Switch": _switch(facts, binding),
         "Port": facts.target_uri(binding.fabric, target),
         "VPPB": facts.vppb_uris.get((binding.fabric, vppb)),
     }
     return {**shown, **{name: ref(uri) for name, uri in links.items() if uri is not None}}
+
+
+def _switch(facts: Facts, binding: Binding) -> str | None:
+    """Return the switch, unless it is a subsystem, which clients see as a Storage."""
+    uri = facts.switch_uris.get((binding.fabric, binding.vppb.switch))
+    return None if uri is None or storage_of(uri) is not None else uri

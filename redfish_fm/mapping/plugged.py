@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from redfish_fm.fabric.model import BindTarget, PortId
 from redfish_fm.fabric.values import Unit
 from redfish_fm.mapping.facts import Facts, enclosing
-from redfish_fm.mapping.uris import CHASSIS
+from redfish_fm.mapping.uris import CHASSIS, storage_of
 
 _CHASSIS_PREFIX = CHASSIS.format(chassis="")
 
@@ -54,9 +54,20 @@ class Plugged:
             if chassis is not None and chassis != unit:
                 yield unit, chassis
 
+    def storage_links(self, switches: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield (part, storage it belongs to) of subsystems among the URIs of `switches`."""
+        known = frozenset(switches)
+        for resource in self.ports_of:
+            storage = storage_of(resource)
+            if storage in known and storage != resource:
+                yield resource, storage
+
     def _collect(self, facts: Facts) -> None:
         for resource, port in facts.resource_ports.items():
             self._add(resource, port)
+        for resource, paths in facts.path_ports.items():
+            for port in paths:
+                self._add(resource, port)
         for unit in self.units.values():
             place = None if unit.target is None else self._port(unit.target)
             for each in () if place is None else self._with_wholes(unit):

@@ -21,13 +21,16 @@ from redfish_fm.fabric.values import (
     Region,
     RegionGrant,
     Role,
+    Volume,
     VolumeGrant,
     Zone,
     ZoneType,
 )
 from redfish_fm.mapping.facts import Facts, enclosing
 from redfish_fm.mapping.links import uris_at
-from redfish_fm.mapping.uris import fabric_of
+from redfish_fm.mapping.uris import fabric_of, storage_of
+
+BYTES_PER_MIB = 1 << 20
 
 EXEMPT_ENTITIES = frozenset({"Switch", "Bridge", "StorageExpander", "Manager"})
 """EntityTypes that isolation does not look at (DESIGN section 5)."""
@@ -298,3 +301,42 @@ def read_region(uri: str, document: Mapping[str, Any], facts: Facts) -> Region |
         shareable,
         allocation=allocation,
     )
+
+
+def read_volume(uri: str, document: Mapping[str, Any], facts: Facts) -> Volume | None:
+    """Return the volume at `uri`, or None where it lies in no storage.
+
+    Only one that comes out of a known pool asks hardware for anything, by its NamespaceId.
+    """
+    storage = storage_of(uri)
+    if storage is None:
+        return None
+    namespace = document.get("NVMeNamespaceProperties")
+    namespace = namespace if isinstance(namespace, Mapping) else {}
+    size, number = document.get("CapacityBytes"), _namespace_id(namespace)
+    # Rounded up: what does not fit must not look as if it did.
+    size_mib = -(-size // BYTES_PER_MIB) if isinstance(size, int) else 0
+    shareable = namespace.get("IsShareable") is True
+    pool = facts.pools.get(next(iter(members(document, "Links/ProvidingStoragePool")), ""))
+    allocation = None
+    if pool is not None and pool.port is not None and number is not None:
+        target = BindTarget(pool.port.switch, pool.port.port, namespace=number)
+        allocation = Allocation(pool.fabric, target, size_mib, uri, shareable)
+    return Volume(
+        uri,
+        storage,
+        None if pool is None else pool.id,
+        size_mib,
+        shareable,
+        None if allocation is None else number,
+        _access(document),
+        allocation,
+    )
+
+
+def _namespace_id(namespace: Mapping[str, Any]) -> int | None:
+    text = namespace.get("NamespaceId")
+    try:
+        return int(text, 16) if isinstance(text, str) else None
+    except ValueError:
+        return None

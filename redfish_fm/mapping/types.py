@@ -23,10 +23,14 @@ ODATA_TYPES: dict[str, str] = {
     "Port": "#Port.v1_18_0.Port",
     "Processor": "#Processor.v1_22_0.Processor",
     "Role": "#Role.v1_3_3.Role",
+    "Storage": "#Storage.v1_21_0.Storage",
+    "StorageController": "#StorageController.v1_11_0.StorageController",
+    "StoragePool": "#StoragePool.v1_9_1.StoragePool",
     "Switch": "#Switch.v1_11_0.Switch",
     "Task": "#Task.v1_7_4.Task",
     "VirtualCXLSwitch": "#VirtualCXLSwitch.v1_0_0.VirtualCXLSwitch",
     "VirtualPCI2PCIBridge": "#VirtualPCI2PCIBridge.v1_0_0.VirtualPCI2PCIBridge",
+    "Volume": "#Volume.v1_10_2.Volume",
     "Zone": "#Zone.v1_6_3.Zone",
 }
 

@@ -1,13 +1,14 @@
 """Where the resources of a discovered fabric stand: whole URI templates, one a line.
 
 Pure table. The same templates stand in schemas/ as facts of the standard; a test holds them to it.
-`fabric_of` is the one way to read a URI back.
+`fabric_of` and `storage_of` are the ways to read a URI back.
 """
 
 CHASSIS_COLLECTION = "/redfish/v1/Chassis"
 SYSTEM_COLLECTION = "/redfish/v1/Systems"
 MANAGER_COLLECTION = "/redfish/v1/Managers"
 FABRIC_COLLECTION = "/redfish/v1/Fabrics"
+STORAGE_COLLECTION = "/redfish/v1/Storage"
 
 FABRIC = "/redfish/v1/Fabrics/{fabric}"
 SWITCHES = "/redfish/v1/Fabrics/{fabric}/Switches"
@@ -48,6 +49,16 @@ DRIVE = "/redfish/v1/Chassis/{chassis}/Drives/{drive}"
 CHASSIS_PROCESSORS = "/redfish/v1/Chassis/{chassis}/Processors"
 CHASSIS_PROCESSOR = "/redfish/v1/Chassis/{chassis}/Processors/{processor}"
 
+STORAGE = "/redfish/v1/Storage/{storage}"
+STORAGE_CONTROLLERS = "/redfish/v1/Storage/{storage}/Controllers"
+STORAGE_CONTROLLER = "/redfish/v1/Storage/{storage}/Controllers/{controller}"
+CONTROLLER_PORTS = "/redfish/v1/Storage/{storage}/Controllers/{controller}/Ports"
+CONTROLLER_PORT = "/redfish/v1/Storage/{storage}/Controllers/{controller}/Ports/{port}"
+STORAGE_POOLS = "/redfish/v1/Storage/{storage}/StoragePools"
+STORAGE_POOL = "/redfish/v1/Storage/{storage}/StoragePools/{pool}"
+ALLOCATED_VOLUMES = "/redfish/v1/Storage/{storage}/StoragePools/{pool}/AllocatedVolumes"
+VOLUMES = "/redfish/v1/Storage/{storage}/Volumes"
+
 MANAGER = "/redfish/v1/Managers/{manager}"
 TASK = "/redfish/v1/TaskService/Tasks/{task}"
 
@@ -59,3 +70,9 @@ def fabric_of(uri: str) -> str | None:
     if not uri.startswith(_FABRIC_PREFIX):
         return None
     return uri[len(_FABRIC_PREFIX) :].split("/", 1)[0] or None
+
+
+def storage_of(uri: str) -> str | None:
+    """Return the Storage that `uri` lies in, standing alone or in a system, or None."""
+    head, found, below = uri.partition("/Storage/")
+    return f"{head}{found}{below.split('/', 1)[0]}" if found and below else None

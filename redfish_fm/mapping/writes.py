@@ -18,6 +18,7 @@ from redfish_fm.mapping import (
     refusals,
     regions,
     roles,
+    volumes,
     vppbs,
     zones,
 )
@@ -60,6 +61,8 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("MemoryChunks", WriteKind.DELETE): chunks.delete,
     ("MemoryRegion", WriteKind.CREATE): regions.create,
     ("MemoryRegion", WriteKind.DELETE): regions.delete,
+    ("Volume", WriteKind.CREATE): volumes.create,
+    ("Volume", WriteKind.DELETE): volumes.delete,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,
     ("ManagerAccount", WriteKind.PATCH): accounts.patch,
     ("ManagerAccount", WriteKind.DELETE): accounts.delete,
@@ -77,7 +80,7 @@ LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
 HOMES = {"ManagerAccount": ACCOUNTS, "Role": ROLES}
 """Type -> the one collection it has rules in; other types of PREPARERS have theirs in fabrics."""
 
-ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion"})
+ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
 """Types of PREPARERS with rules in every collection that the catalog lets them be made in."""
 
 ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {

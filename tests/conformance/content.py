@@ -60,6 +60,40 @@ def ai_pod(client: Client) -> list[str]:
     return [*made, _session(client)]
 
 
+def mixed(client: Client) -> list[str]:
+    """Carve a chunk, a region and volumes out of `mixed`, and grant each to a host."""
+    cxl, network = f"{FABRICS}/CXL", f"{FABRICS}/NVMeoF"
+    modules, storage = "/redfish/v1/Chassis", "/redfish/v1/Storage/jbof1"
+    chunks = f"{modules}/pooled1/MemoryDomains/1/MemoryChunks"
+    lds = f"{modules}/dynamic1/PCIeDevices/dynamic1/CXLLogicalDevices"
+    chunk = _created(client, chunks, {"MemoryChunkSizeMiB": 1024})
+    wanted = {"RegionType": "Dynamic", "RegionSizeMiB": 1024, "ShareableRegion": True}
+    region = _created(client, f"{lds}/0/MemoryRegions", wanted)
+    size = {"CapacityBytes": 8 << 30}
+    own = _created(client, f"{storage}/Volumes", {**size, "Name": "Scratch"})
+    shareable = {**size, "NVMeNamespaceProperties": {"IsShareable": True}}
+    pool = f"{storage}/StoragePools/jbof1-pool"
+    shared = _created(client, f"{pool}/AllocatedVolumes", shareable)
+    made = [chunk, region, own, shared]
+    # On the switch that the two memory devices are plugged into.
+    first, second = _initiators(client, f"{cxl}/Endpoints", "/Switches/cxl1/")[:2]
+    ld, dynamic = (f"{cxl}/Endpoints/{name}" for name in ("pooled1-ld0", "dynamic1-ld0"))
+    made.append(_created(client, f"{cxl}/Zones", zone_body(first, ld)))
+    made.append(_created(client, f"{cxl}/Zones", zone_body(second, dynamic)))
+    made.append(_created(client, f"{cxl}/Connections", _memory(first, ld, chunk)))
+    regional = _grant("Memory", "MemoryRegion", region, [second], dynamic)
+    made.append(_created(client, f"{cxl}/Connections", regional))
+    hosts = [f"{network}/Endpoints/{name}" for name in ("host1", "host2")]
+    target = f"{network}/Endpoints/jbof1"
+    for volume, initiators in ((own, hosts[:1]), (shared, hosts)):
+        body = _grant("Storage", "Volume", volume, initiators, target)
+        made.append(_created(client, f"{network}/Connections", body))
+    group = {"GroupType": "Initiator", "Links": {"Endpoints": links(*hosts)}}
+    made.append(_created(client, f"{network}/EndpointGroups", group))
+    made.append(_created(client, f"{network}/Zones", zone_body(*hosts, target)))
+    return [*made, storage, pool, f"{storage}/Controllers/1", target, *hosts]
+
+
 def public_cxl(client: Client) -> list[str]:
     """A zone and a Connection for endpoints that the mockup leaves free for them."""
     fabric = f"{FABRICS}/CXL"
@@ -138,6 +172,16 @@ def _members(client: Client, collection: str) -> list[str]:
     return [member["@odata.id"] for member in client.get(collection)["Members"]]
 
 
+def _initiators(client: Client, collection: str, port: str) -> list[str]:
+    """Return an initiator endpoint of each host among those with such a port, by host."""
+    found: dict[str, str] = {}
+    for uri in _members(client, collection):
+        endpoint = client.get(uri)
+        if _role(endpoint) == "Initiator" and port in str(endpoint["Links"]["ConnectedPorts"]):
+            found.setdefault(str(endpoint["ConnectedEntities"][0]["EntityLink"]), uri)
+    return [found[host] for host in sorted(found)]
+
+
 def _role(endpoint: dict[str, Any]) -> str:
     return str(endpoint["ConnectedEntities"][0]["EntityRole"])
 
@@ -154,3 +198,11 @@ def _memory(initiator: str, target: str, chunk: str) -> dict[str, Any]:
         ],
         "Links": {"InitiatorEndpoints": links(initiator), "TargetEndpoints": links(target)},
     }
+
+
+def _grant(
+    connection_type: str, kind: str, part: str, initiators: list[str], target: str
+) -> dict[str, Any]:
+    row = {"AccessCapabilities": ["Read", "Write"], kind: {"@odata.id": part}}
+    ends = {"InitiatorEndpoints": links(*initiators), "TargetEndpoints": links(target)}
+    return {"ConnectionType": connection_type, f"{kind}Info": [row], "Links": ends}

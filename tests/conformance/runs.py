@@ -45,6 +45,7 @@ _IMPORTED = Bounds(failed=0, warned=None)
 # The longest first, so that two at once end together.
 RUNS = (
     Run("ai-pod", _STRICT, content.ai_pod),
+    Run("mixed", _STRICT, content.mixed, before=True),
     Run(
         "two-hosts",
         _STRICT,

@@ -137,7 +137,8 @@ def bindings(place: Path) -> list[Binding]:
 
 
 def stored_zones(client: Client) -> dict[str, set[str]]:
-    members = [each["@odata.id"] for each in client.get(ZONES)["Members"]]
+    """Return the zones that clients made, and who is in them."""
+    members = {each["@odata.id"] for each in client.get(ZONES)["Members"]} - {f"{ZONES}/Default"}
     zones = {uri: client.get(uri) for uri in members}
     return {
         uri: {each["@odata.id"] for each in zone["Links"]["Endpoints"]}

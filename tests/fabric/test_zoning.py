@@ -240,3 +240,11 @@ def test_the_default_zone_does_not_count_towards_max_zones() -> None:
     refused = zoning.check_zone(index, Zone("z2", "F", ZoneType.ENDPOINTS), None, known)
     assert [violation.rule for violation in refused] == [Rule.MAX_ZONES]
     assert zoning.check_zone(index, Zone("default", "F", ZoneType.DEFAULT), None, known) == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=by_name)
+def test_what_is_left_out_for_zones_would_say_nothing_of_them(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zoning, "RULES_OF_ZONES", zoning.ALL_RULES)
+    assert scenario.refused_by() == scenario.expected

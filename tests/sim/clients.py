@@ -10,13 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from redfish_fm.fabric.values import Endpoint, Role
+from redfish_fm.fabric.values import Endpoint, Role, ZoneType
 from redfish_fm.redfish.changes import Change
 from redfish_fm.redfish.requests import Request, Response
+from tests.sim import wishes
 from tests.sim.answers import Answers, Asked
 from tests.sim.checker import Checker
 from tests.sim.process import USERS, Process
 from tests.sim.weather import stream
+from tests.sim.wishes import refs
 
 ANSWER_S = 90.0
 """No request may take longer: a budget, a slow store and its reloads, in virtual time."""
@@ -31,6 +33,9 @@ class Population:
         self.steps = 0
         self._users = 0
         index = checker.base.new_index()
+        facts = checker.base.facts
+        self.vppbs = [uri for uri in sorted(checker.base.documents) if facts.vppb_at(uri)]
+        self.ports = sorted(facts.port_units)
         self.fabrics = sorted(index.fabrics)
         self.endpoints = [index.endpoints[uri] for uri in sorted(index.endpoints)]
         self.chunks = [index.chunks[uri] for uri in sorted(index.chunks)]
@@ -76,12 +81,7 @@ class Client:
 
     async def act(self, process: Process) -> None:
         """Do one thing."""
-        actions = (
-            (5, self.post_zone), (3, self.patch_zone), (4, self.add), (3, self.remove),
-            (3, self.delete_zone), (4, self.move), (4, self.post_connection),
-            (2, self.delete_connection), (1, self.delete_task), (1, self.read_task),
-            (1, self.race), (1, self.describe),
-        )  # fmt: skip
+        actions = wishes.of(self, self.checker.weather.focus)
         (chosen,) = self.rng.choices([each for _, each in actions], [n for n, _ in actions])
         await chosen(process)
 
@@ -90,8 +90,8 @@ class Client:
     async def post_zone(self, process: Process) -> None:
         fabric = self.rng.choice(self.population.fabrics)
         ends = [
-            *self._initiators(fabric),
-            *self._targets(fabric, self.rng.choice((0, 1, 1, 1, 2, 2))),
+            *self.initiators(fabric),
+            *self.targets(fabric, self.rng.choice((0, 1, 1, 1, 2, 2))),
         ]
         body: dict[str, Any] = {"Links": {"Endpoints": refs(ends)}}
         if self.rng.random() < 0.2:
@@ -100,32 +100,32 @@ class Client:
         await self.write(process, "POST", uri, body, ends)
 
     async def patch_zone(self, process: Process) -> None:
-        zone = self._zone()
+        zone = self.zone()
         if zone is None:
             return
         fabric = zone.split("/")[4]
         present = list(self.checker.mirror.index.zones[zone].endpoints)
         ends = [each for each in present if self.rng.random() < 0.7]
-        ends += [each for each in self._targets(fabric, 1) if each not in ends]
+        ends += [each for each in self.targets(fabric, 1) if each not in ends]
         if self.rng.random() < 0.3:
-            ends = [*self._initiators(fabric), *self._targets(fabric, self.rng.randrange(3))]
-        tag = self._tag(process, zone) if self.rng.random() < 0.5 else None
+            ends = [*self.initiators(fabric), *self.targets(fabric, self.rng.randrange(3))]
+        tag = self.tag(process, zone) if self.rng.random() < 0.5 else None
         await self.write(process, "PATCH", zone, {"Links": {"Endpoints": refs(ends)}}, ends, tag)
 
     async def describe(self, process: Process) -> None:
-        zone = self._zone()
+        zone = self.zone()
         if zone is not None:
             body = {"Description": f"text {self.rng.randrange(1_000_000)}"}
-            await self.write(process, "PATCH", zone, body, (), self._tag(process, zone))
+            await self.write(process, "PATCH", zone, body, (), self.tag(process, zone))
 
     async def add(self, process: Process) -> None:
-        zone = self._zone()
+        zone = self.zone()
         if zone is not None:
-            (end,) = self._targets(zone.split("/")[4], 1)
+            (end,) = self.targets(zone.split("/")[4], 1)
             await self._act_on(process, zone, "AddEndpoint", end, (end,))
 
     async def remove(self, process: Process) -> None:
-        zone = self._zone()
+        zone = self.zone()
         present = self.checker.mirror.index.zones[zone].endpoints if zone else ()
         if zone is not None and present:
             await self._act_on(process, zone, "RemoveEndpoint", self.rng.choice(present), ())
@@ -137,14 +137,15 @@ class Client:
         await self.write(process, "POST", path, {"Endpoint": refs([end])[0]}, adds)
 
     async def delete_zone(self, process: Process) -> None:
-        zone = self._zone()
+        zone = self.zone()
         if zone is not None:
             await self.write(process, "DELETE", zone)
 
     async def move(self, process: Process) -> None:
         """Give what one host has to another: the moment at which two may reach it."""
         index = self.checker.mirror.index
-        zones = [zone for _, zone in sorted(index.zones.items()) if len(zone.endpoints) > 1]
+        zones = [zone for _, zone in sorted(index.zones.items())
+                 if len(zone.endpoints) > 1 and zone.zone_type is ZoneType.ENDPOINTS]  # fmt: skip
         if not zones:
             return
         zone = self.rng.choice(zones)
@@ -164,8 +165,8 @@ class Client:
 
     async def race(self, process: Process) -> None:
         """Several clients change one zone with one ETag: at most one may succeed."""
-        zone = self._zone()
-        tag = None if zone is None else self._tag(process, zone)
+        zone = self.zone()
+        tag = None if zone is None else self.tag(process, zone)
         if zone is None or tag is None:
             return
         rivals = [Client(self.population, stream(f"rival {self.rng.random()}")) for _ in range(3)]
@@ -177,36 +178,30 @@ class Client:
         self.checker.counts["races"] += 1
         self.checker.expect(len(changes) <= 1, f"{len(changes)} writes won with one ETag on {zone}")
 
+    async def odd_zone(self, process: Process) -> None:
+        """Make a zone as it must not be made: named twice, foreign, not there, of a wrong type."""
+        fabric = self.rng.choice(self.population.fabrics)
+        others = [each for each in self.population.endpoints if each.fabric != fabric]
+        (host,) = self.initiators(fabric)[:1]
+        odd: list[tuple[list[str], dict[str, Any]]] = [
+            ([host, host], {}),
+            ([host, f"{host}-nobody"], {}),
+            ([host], {"ZoneType": "Default"}),
+            ([host], {"ZoneType": "ZoneOfZones"}),
+        ]
+        if others:
+            odd.append(([host, self.rng.choice(others).id], {}))
+        zone = self.zone()
+        if zone is not None:
+            odd.append(([host], {"zones": [zone]}))
+        ends, more = self.rng.choice(odd)
+        links: dict[str, Any] = {"Endpoints": refs(ends)}
+        if zones := more.pop("zones", None):
+            links["ContainsZones"] = refs(zones)
+        body = {"Links": links, **more}
+        await self.write(process, "POST", f"/redfish/v1/Fabrics/{fabric}/Zones", body, ends)
+
     # -- connections and tasks ----------------------------------------------------------------
-
-    async def post_connection(self, process: Process) -> None:
-        if not self.population.chunks:
-            return
-        index = self.checker.mirror.index
-        chunk = self.rng.choice(self.population.chunks)
-        targets = sorted(index.endpoints_of_unit(chunk.unit))
-        if not targets:
-            return
-        target = self.rng.choice(targets)
-        zones = sorted(index.zones_of(target))
-        ends = index.zones[self.rng.choice(zones)].endpoints if zones else ()
-        initiators = [each for each in ends if index.endpoints[each].host is not None]
-        if not initiators or self.rng.random() < 0.15:
-            initiators = self._initiators(index.endpoints[target].fabric)
-        initiator = self.rng.choice(initiators)
-        body = {
-            "Links": {"InitiatorEndpoints": refs([initiator]), "TargetEndpoints": refs([target])},
-            "MemoryChunkInfo": [
-                {"MemoryChunk": refs([chunk.id])[0], "AccessCapabilities": ["Read", "Write"]}
-            ],
-        }
-        uri = f"/redfish/v1/Fabrics/{index.endpoints[target].fabric}/Connections"
-        await self.write(process, "POST", uri, body, (initiator, target, chunk.id))
-
-    async def delete_connection(self, process: Process) -> None:
-        connections = sorted(self.checker.mirror.index.connections)
-        if connections:
-            await self.write(process, "DELETE", self.rng.choice(connections))
 
     async def delete_task(self, process: Process) -> None:
         tasks = sorted(each.task for each in self.checker.mirror.operations.values())
@@ -251,6 +246,7 @@ class Client:
             path.split("/Actions/")[0],
             frozenset(adds),
             self.checker.durable.seq,
+            asyncio.get_running_loop().time(),
         )
         if self.rng.random() < self.checker.weather.patience:
             hang_up_s = self.rng.random() * 0.5
@@ -280,12 +276,12 @@ class Client:
 
     # -- choosing -----------------------------------------------------------------------------
 
-    def _initiators(self, fabric: str) -> list[str]:
+    def initiators(self, fabric: str) -> list[str]:
         hosts = self.population.of(fabric, Role.INITIATOR)
         count = 2 if self.rng.random() < 0.05 else 1
         return [each.id for each in self.rng.sample(hosts, count)]
 
-    def _targets(self, fabric: str, count: int) -> list[str]:
+    def targets(self, fabric: str, count: int) -> list[str]:
         """Return targets, mostly such as nobody has."""
         targets = self.population.of(fabric, Role.TARGET)
         index = self.checker.mirror.index
@@ -294,15 +290,13 @@ class Client:
             targets = free
         return [each.id for each in self.rng.sample(targets, min(count, len(targets)))]
 
-    def _zone(self) -> str | None:
-        zones = sorted(self.checker.mirror.index.zones)
-        return self.rng.choice(zones) if zones else None
+    def zone(self) -> str | None:
+        """Return a zone, mostly one that a client has made."""
+        known = self.checker.mirror.index.zones
+        zones = sorted(known)
+        made = [each for each in zones if known[each].zone_type is ZoneType.ENDPOINTS]
+        return self.rng.choice(made if made and self.rng.random() < 0.97 else zones) if zones else None
 
-    def _tag(self, process: Process, uri: str) -> str | None:
+    def tag(self, process: Process, uri: str) -> str | None:
         found = process.kernel.published.get(uri)
         return None if found is None else found.etag
-
-
-def refs(uris: Iterable[str]) -> list[dict[str, str]]:
-    """Return links."""
-    return [{"@odata.id": uri} for uri in uris]

@@ -119,7 +119,8 @@ class _View:
             if zoned and unit in self.exclusive and len(near) > 1:
                 yield f"{unit} binds by zone and is in {sorted(near)}"
         for fabric, facts in index.fabrics.items():
-            count = sum(zone.fabric == fabric for zone in index.zones.values())
+            count = sum(zone.fabric == fabric and zone.zone_type is not ZoneType.DEFAULT
+                        for zone in index.zones.values())  # fmt: skip
             if facts.max_zones is not None and count > facts.max_zones:
                 yield f"{fabric} has {count} zones"
         for fabric in index.fabrics:

@@ -157,7 +157,7 @@ class Plant(Hardware):
         key = device.key(step.target)
         content = device.contents.get(key)
         users = [vppb for vppb, target in sorted(self.held().items())
-                 if self.devices.at(target) is device
+                 if self.is_ours(vppb) and self.devices.at(target) is device
                  and (device.key(target)[0], target.path[: len(key[1])]) == key]  # fmt: skip
         match step:
             case Bind(vppb, _):

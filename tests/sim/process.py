@@ -18,11 +18,13 @@ from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.fabric.model import Inventory, Observation
+from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space
 from redfish_fm.redfish.documents import account_document, service_documents
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.service import Service
@@ -189,4 +191,18 @@ async def start(
         CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
         accounts(),
     )  # fmt: skip
+    await _default_zones(kernel, [plant.fabric for plant in plants], clock)
     return Process(kernel, service, running, drivers, durable)
+
+
+async def _default_zones(kernel: Kernel, fabrics: Sequence[str], clock: Clock) -> None:
+    """Make the Default zones before anybody is served, as the composition root does.
+
+    Where the store fails, that would end instead, and be started again.
+    """
+    while True:
+        try:
+            await kernel.writer.submit(lambda tip: keep_default_zones(fabrics, tip), "service")
+            return
+        except RedfishError:
+            await clock.sleep(0.5)

@@ -163,6 +163,9 @@ class World:
                 plant.heal(switch.facts.id)
                 for port in switch.facts.ports:
                     plant.set_port(port.id, link_up=True, present=True, health="OK")
+            for device in plant.devices:
+                plant.return_device(device)
+                plant.power_device(device, True)
         if self.checker.process is None:
             await self.start()
         await self._converge("at rest")
@@ -197,13 +200,20 @@ class World:
             return ["no service"]
         bound = {place for plant in self.plants for place in plant.bound().items()}
         wanted = checker.wanted()
+        exist = {t: has for plant in self.plants for t, has in plant.allocated().items()}
+        parts = {t: (each.size_mib, each.shareable)
+                 for t, each in checker.mirror.index.allocations.items()}  # fmt: skip
         found = [f"not bound {place}" for place in wanted - bound]
         found += [f"bound in vain {place}" for place in bound - wanted]
+        found += [f"not allocated {parts[each]} {each}" for each in parts.keys() - exist.keys()]
+        found += [f"allocated in vain {each}" for each in exist.keys() - parts.keys()]
+        found += [f"{each} is {exist[each]}, not {parts[each]}" for each in parts.keys() & exist.keys()
+                  if exist[each] != parts[each]]  # fmt: skip
         found += [f"open {each.id} {each.state}" for each in checker.open_operations()]
         kernel = process.kernel
         if not kernel.published.seq == kernel.writer.tip.seq == self.durable.seq:
             found.append("something is in flight")
-        if any(loop.violations or loop.foreign for loop in kernel.loops.values()):
+        if any(loop.violations or loop.foreign or loop.foreign_parts for loop in kernel.loops.values()):
             found.append("violations or foreign bindings are reported")
         finished = len(checker.mirror.operations)
         if finished > self.weather.finished_kept + 1:

@@ -234,3 +234,12 @@ async def test_an_unknown_device_or_switch_can_not_change() -> None:
     ):
         with pytest.raises(Refused):
             change()
+
+
+@in_virtual_time
+async def test_a_restarted_switch_runs_nothing_that_it_was_sent_before() -> None:
+    hardware = world()
+    hardware.postpone(allocate(), 1.0)
+    hardware.restart("cxl1")
+    await asyncio.sleep(2)
+    assert LD not in hardware.part_states("cxl1")
