@@ -28,6 +28,7 @@ from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
 from redfish_fm.drivers.virtual import topology
 from redfish_fm.errors import FmError
+from redfish_fm.fabric.inventory import collisions
 from redfish_fm.fabric.model import Inventory
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.default_zone import keep_default_zones
@@ -85,6 +86,12 @@ class World:
     inventories: tuple[Inventory, ...]
     first: tuple[Edit, ...] = ()
     default_zones: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse fabrics that one service can not serve together. Raises FmError."""
+        told = collisions(self.inventories)
+        if told:
+            raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,7 @@ async def serve(config: Config) -> int:
             roles=identity.roles,
             replay=kernel.retries.outcome,
             odata_types=sorted(base.odata_types | wanted_types),
+            served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
             body_bytes_max=config.body_limit_bytes,
             page_size=config.page_size,
         )

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import click
 
 from redfish_fm.cli.output import json_option, print_json, print_table
-from redfish_fm.redfish.catalog import Catalog, TypeInfo
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.routes import Routes
 from redfish_fm.resources import schemas_dir
 
 _HEADERS = ("uri", "verbs", "type")
@@ -28,21 +29,6 @@ def routes(as_json: bool) -> None:
 
 
 def _rows(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
-    creating = {
-        uri for info in catalog.types.values() if info.create for uri in info.create.collections
-    }
-    for info in catalog.types.values():
-        for uri in info.uris:
-            yield uri, _verbs(info, uri in creating), info.odata_type
-            for action in info.actions.values():
-                if action.supported:
-                    yield f"{uri}/Actions/{action.name}", "POST", action.name
-
-
-def _verbs(info: TypeInfo, creates: bool) -> str:
-    offered = {
-        "POST": creates,
-        "PATCH": info.updatable and bool(info.writable_here or info.overlay_here),
-        "DELETE": info.deletable_here,
-    }
-    return " ".join(["GET", "HEAD", *(verb for verb, given in offered.items() if given)])
+    for route in Routes(catalog).all():
+        name = route.info.odata_type if route.action is None else route.action.name
+        yield route.uri, " ".join(route.methods), name

@@ -13,7 +13,7 @@ import msgspec
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.domain import apply_document
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.links import forward_links
+from redfish_fm.mapping.links import forward_links, further_collections
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
@@ -78,6 +78,8 @@ class Base:
             self.collections[uri] = name
         elif name == "Endpoint":
             self._endpoints.append(uri)
+        for collection in further_collections(name, document):
+            self.members.setdefault(collection, set()).add(uri)
         for target, pointer in inverse_links(document, self.facts):
             self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
 

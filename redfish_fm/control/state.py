@@ -5,6 +5,7 @@ Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -241,7 +242,9 @@ class WantedState:
         )
 
 
+@lru_cache(maxsize=256)
 def _number(uri: str) -> int:
+    """Return a hash of the URI; asked for by the tip and soon after by the published state."""
     return int(etag.content_tag(uri.encode()), 16)
 
 

@@ -52,7 +52,14 @@ class TipView:
     @property
     def occupied(self) -> Container[Place]:
         """What was last seen taken by others, is being released, or is in a state not known."""
-        return _Occupied(self.occupants)
+        return _Occupied((*self.occupants, self._given_up))
+
+    def _given_up(self) -> Iterable[Place]:
+        """Yield what open operations give up, those too that no loop has heard of yet."""
+        for operation in self.state.operations.values():
+            if operation.open:
+                yield from (released.vppb for released in operation.released)
+                yield from (freed.target for freed in operation.freed)
 
     def timestamp(self) -> str:
         """Return the wall time as Redfish DateTime text, in UTC with seconds."""

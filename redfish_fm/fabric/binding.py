@@ -114,12 +114,14 @@ class BindingDelta:
 
     `changed` pairs (before, after) differ in holders only. Where a host has no other free vPPB,
     a vPPB in `released` may return in `granted`: apply `released` first, and keep it as releasing.
+    `refused_units` are the units of `violations`, one for each.
     """
 
     granted: tuple[Binding, ...] = ()
     changed: tuple[tuple[Binding, Binding], ...] = ()
     released: tuple[Binding, ...] = ()
     violations: tuple[Violation, ...] = ()
+    refused_units: tuple[str, ...] = ()
 
 
 def binding_delta(
@@ -154,7 +156,7 @@ def binding_deltas(
         for binding in bindings:
             if (binding.unit, binding.host) not in wanted[holder]:
                 ledger.leave(binding.vppb, holder)
-    violations: list[Violation] = []
+    refused: list[tuple[str, Violation]] = []
     for holder, claims in wanted.items():
         have = {(binding.unit, binding.host) for binding in held[holder]}
         for unit_id, host in sorted(claims - have):
@@ -162,8 +164,8 @@ def binding_deltas(
             subject = subject or min(index.endpoints_of_unit(unit_id), default=unit_id)
             refusal = ledger.join(index.units[unit_id], host, holder, subject)
             if refusal is not None:
-                violations.append(refusal)
-    return ledger.delta(violations)
+                refused.append((unit_id, refusal))
+    return ledger.delta(refused)
 
 
 class _Ledger:
@@ -243,12 +245,13 @@ class _Ledger:
     def _put(self, record: Binding) -> None:
         (self._made if record.vppb in self._made else self._kept)[record.vppb] = record
 
-    def delta(self, violations: list[Violation]) -> BindingDelta:
+    def delta(self, refused: list[tuple[str, Violation]]) -> BindingDelta:
         """Return what the records say now, against what they said before."""
         kept = [(self._index.bindings[vppb], after) for vppb, after in self._kept.items()]
         return BindingDelta(
             tuple(self._made.values()),
             tuple(pair for pair in kept if pair[1].holders and pair[0] != pair[1]),
             tuple(before for before, after in kept if not after.holders),
-            tuple(violations),
+            tuple(violation for _unit, violation in refused),
+            tuple(unit for unit, _violation in refused),
         )

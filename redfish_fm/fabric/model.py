@@ -301,12 +301,14 @@ class PortState:
 class PartState:
     """What hardware says of one part, or of a whole device whose contents it keeps track of.
 
-    `size_mib` is what is allocated; `shareable` whether several hosts may be bound to it.
+    `size_mib` is what is allocated; `shareable` whether several hosts may be bound to it;
+    `extents` (offset, size in MiB) where hardware laid it, empty where it does not tell.
     """
 
     size_mib: int
     media: Media = Media.CLEAN
     shareable: bool = False
+    extents: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,10 @@ class PartsPlanner:
         state = self._ground.parts.get(target)
         if state is not None and state.media is Media.SANITIZING:
             return False
-        return not fresh or self._in_use.touch(target) or self._ground.scrub(target)
+        if not fresh or self._in_use.touch(target):
+            return True
+        # A device that is not there, or has no power, does not say what is in it.
+        return not self._ground.silent(target) and self._ground.scrub(target)
 
     def _is_there(self, part: Allocation) -> bool:
         state = self._ground.parts.get(part.target)

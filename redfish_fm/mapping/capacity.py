@@ -69,3 +69,22 @@ def ld_size_mib(unit: Unit, pool: CapacityPool, parts: Mapping[BindTarget, PartS
     if pool.kind is PartKind.REGION:
         targets = [replace(unit.target, region=number) for number in pool.parts]
     return sum(parts[target].size_mib for target in targets if target in parts)
+
+
+def region_extents(part: PartState) -> dict[str, Any]:
+    """Return what a MemoryRegion shows of where hardware laid it: nothing where it does not tell.
+
+    The region begins at its first extent; all extents are told from there. Redfish:
+    MemoryRegion.v1_0_3, RegionBaseOffsetMiB (in the device) and MemoryExtents (in the region).
+    """
+    if not part.extents:
+        return {}
+    base = min(offset for offset, _size in part.extents)
+    return {
+        "RegionBaseOffsetMiB": base,
+        "ExtentsCount": len(part.extents),
+        "MemoryExtents": [
+            {"ExtentOffsetMiB": offset - base, "ExtentSizeMiB": size}
+            for offset, size in part.extents
+        ],
+    }

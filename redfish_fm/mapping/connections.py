@@ -135,7 +135,7 @@ def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -
             raise refusals.busy(task)
     for initiator in initiators_of(connection, tip.index):
         for target in targets_of(connection, tip.index):
-            common = tip.index.zones_of(initiator) & tip.index.zones_of(target)
+            common = frozenset(tip.index.common_zones(initiator, target))
             tasks = sorted(task for zone in common if (task := tip.busy(zone)) is not None)
             if common and len(tasks) == len(common):
                 raise refusals.busy(tasks[0])

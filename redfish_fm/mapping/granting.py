@@ -3,14 +3,14 @@
 Pure. The one place where violations, binding deltas, allocations and edits come together.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from redfish_fm.fabric.binding import BindingDelta, Claim, binding_deltas
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place, VppbId
-from redfish_fm.fabric.values import Allocation, Binding, Violation
+from redfish_fm.fabric.values import Allocation, Binding, Rule, Violation
 from redfish_fm.mapping.bindings import delta_edits
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.resources import document_edit
@@ -56,7 +56,7 @@ def to_draft(grant: Grant, tip: Tip) -> Draft:
     wanted = {grant.uri: grant.wanted, **grant.others}
     occupied = _OffTheWay(tip.index, tip.occupied, grant.ways) if grant.ways else tip.occupied
     delta = binding_deltas(tip.index, wanted, occupied, grant.causes, grant.fixed)
-    violations = _distinct((*grant.violations, *delta.violations))
+    violations = _distinct((*grant.violations, *_not_told(grant.violations, delta, tip.index)))
     if violations:
         raise to_error(violations, grant.pointers)
     written = grant.edits
@@ -96,6 +96,34 @@ class _OffTheWay:
             return False
         mine = self._index.vcs_of_host(vcs.fabric, vcs.host, vppb.switch)
         return any(other.port in named for other in mine)
+
+
+_TELL_SHARING = frozenset({Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_REGION})
+"""Rules that say of a unit that another host has it."""
+
+
+def _not_told(
+    told: Iterable[Violation], delta: BindingDelta, index: FabricIndex
+) -> Iterator[Violation]:
+    """Yield what the delta refuses, but for second hosts that a rule has told of already."""
+    sharing = {
+        unit
+        for violation in told
+        if violation.rule in _TELL_SHARING
+        for unit in _units_meant(violation.subject, index)
+    }
+    for unit, violation in zip(delta.refused_units, delta.violations, strict=True):
+        if violation.rule is not Rule.HOST_SHARING or unit not in sharing:
+            yield violation
+
+
+def _units_meant(subject: str, index: FabricIndex) -> frozenset[str]:
+    """Return the units that a violation about `subject` (part, endpoint or unit) is about."""
+    if subject in index.chunks:
+        return frozenset({index.chunks[subject].unit})
+    if subject in index.endpoints:
+        return index.endpoints[subject].units
+    return frozenset({subject})
 
 
 def _distinct(violations: Iterable[Violation]) -> list[Violation]:

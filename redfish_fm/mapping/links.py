@@ -125,6 +125,8 @@ def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
                 yield from uris_at(member, path[done:])
             return
         value = value.get(name) if isinstance(value, _OBJECT) else None
+    if value is None:
+        return
     for end in value if isinstance(value, list) else (value,):
         uri = end.get("@odata.id") if isinstance(end, _OBJECT) else None
         if isinstance(uri, str):

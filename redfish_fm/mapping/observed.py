@@ -4,7 +4,8 @@ Pure and mutable: one per reconcile loop. It compares each look with the one bef
 only what changed, so a look costs comparisons of the observation and the rendering of what is
 different. Owned here and nowhere else: Status of ports, vPPBs, devices, endpoints, zones,
 connections and parts of pools; LinkStatus, BindingStatus, BoundLDId and Links.Port of vPPBs,
-NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB of logical devices, our OEM part of pools.
+NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB of logical devices, extents of regions, our
+OEM part of pools.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,13 @@ from redfish_fm.fabric.model import BindTarget, Media, PartKind, PortId, VppbId
 from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role, Unit
 from redfish_fm.mapping import conditions
 from redfish_fm.mapping.bindings import decode_binding
-from redfish_fm.mapping.capacity import AWAITING, ld_size_mib, pool_properties, pools_by_port
+from redfish_fm.mapping.capacity import (
+    AWAITING,
+    ld_size_mib,
+    pool_properties,
+    pools_by_port,
+    region_extents,
+)
 from redfish_fm.mapping.dependencies import Links, allocations, holder_links, holders_of
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.plugged import Plugged, chassis_of
@@ -31,7 +38,7 @@ from redfish_fm.mapping.port_status import (
 from redfish_fm.mapping.rendering import ref
 from redfish_fm.mapping.sights import FabricSight, Lasting
 from redfish_fm.mapping.statuses import Patch, Statuses
-from redfish_fm.mapping.uris import FABRIC
+from redfish_fm.mapping.uris import FABRIC, fabric_of
 from redfish_fm.redfish.changes import Edit, Space
 
 OK = {"State": "Enabled", "Health": "OK"}
@@ -80,7 +87,9 @@ class ObservedFabric:
         """Note published edits: what they concern is looked at anew next time."""
         for edit in edits:
             if edit.space is Space.DOCUMENT:
-                self._touched.add(edit.key)
+                # What lies in another fabric is looked at by whoever looks after that one.
+                if fabric_of(edit.key) in (None, self.fabric):
+                    self._touched.add(edit.key)
             elif edit.space is Space.BINDING and edit.key.startswith(f"{self.fabric}|"):
                 for binding in map(decode_binding, filter(None, (edit.pre, edit.post))):
                     self._touched |= binding.holders
@@ -175,6 +184,8 @@ class ObservedFabric:
         for vppb, binding in self._index.bindings.items():
             if vppb.switch == switch and binding.fabric == self.fabric:
                 self._dirty_vppbs.add(vppb)
+        # What became of the others while nothing could be said of them is said now.
+        self._dirty_vppbs |= {vppb for vppb in self._last.bindings if vppb.switch == switch}
 
     def _mark(self) -> None:
         """Note at the unit, and at who rightly holds it, that the wrong host reaches it."""
@@ -392,7 +403,8 @@ class ObservedFabric:
             state = "Starting"
         elif state == "Enabled" and part is not None and part.media is Media.SANITIZING:
             state = "Updating"
-        self._say(uri, state, own)
+        laid = region_extents(part) if uri in self._index.regions and part is not None else {}
+        self._say(uri, state, own, laid)
 
     def _render_vppb(self, vppb: VppbId, foreign: bool) -> None:
         self.rendered += 1

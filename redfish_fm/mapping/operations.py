@@ -177,8 +177,12 @@ def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
     it meanwhile. The records it deletes are new releases, for control to drive (their `post` is
     None); what it allocated goes with the document that asked for it, and is to be freed.
     """
-    if operation.take_back is TakeBack.NOTHING or not still_wanted(tip.index, operation):
+    if operation.take_back is TakeBack.NOTHING:
         return ()
+    if not still_wanted(tip.index, operation):
+        # The connections of a group may be gone while the group still names who was to join them.
+        left = operation.take_back is TakeBack.REMOVE_MEMBERS
+        return tuple(_documents_taken_back(tip, operation)) if left else ()
     edits = list(_documents_taken_back(tip, operation))
     for granted in operation.granted:
         current = tip.index.bindings.get(granted.vppb)

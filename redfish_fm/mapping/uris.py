@@ -64,6 +64,9 @@ TASK = "/redfish/v1/TaskService/Tasks/{task}"
 
 _FABRIC_PREFIX = FABRIC.format(fabric="")
 
+# The service root, a system or a resource block; nothing that is only named "Storage".
+_STORAGE_PARENTS = frozenset({"redfish", "Systems", "ResourceBlocks"})
+
 
 def fabric_of(uri: str) -> str | None:
     """Return the id of the fabric that `uri` lies in, or None outside of fabrics."""
@@ -73,6 +76,8 @@ def fabric_of(uri: str) -> str | None:
 
 
 def storage_of(uri: str) -> str | None:
-    """Return the Storage that `uri` lies in, standing alone or in a system, or None."""
+    """Return the Storage that `uri` lies in, standing alone or in a system or block, or None."""
     head, found, below = uri.partition("/Storage/")
-    return f"{head}{found}{below.split('/', 1)[0]}" if found and below else None
+    if not found or not below or head.split("/")[-2] not in _STORAGE_PARENTS:
+        return None
+    return f"{head}{found}{below.split('/', 1)[0]}"

@@ -30,7 +30,9 @@ _TRANSPORT: Mapping[int, Message] = {
     417: messages.header_invalid("Expect"),
     431: messages.header_invalid("(all together longer than the limit)"),
     500: messages.internal_error(),
+    501: messages.operation_not_allowed(),
     503: messages.service_temporarily_unavailable("1"),
+    505: messages.operation_not_allowed(),
 }
 
 

@@ -22,7 +22,7 @@ PASSWORD_CHARS_MIN, PASSWORD_CHARS_MAX = 8, 128
 
 _FEATURES = {
     "DeepOperations": {"DeepPATCH": False, "DeepPOST": False},
-    "ExcerptQuery": False,
+    "ExcerptQuery": True,
     "ExpandQuery": {
         "ExpandAll": True,
         "Levels": True,
@@ -30,7 +30,9 @@ _FEATURES = {
         "MaxLevels": LEVELS_MAX,
         "NoLinks": True,
     },
-    "FilterQuery": False,
+    "FilterQuery": True,
+    "FilterQueryComparisonOperations": True,
+    "FilterQueryCompoundOperations": True,
     "MultipleHTTPRequests": True,
     "OnlyMemberQuery": True,
     "SelectQuery": True,

@@ -1,12 +1,15 @@
-"""Request headers that can refuse: Accept, Content-Type, OData-Version. Pure."""
+"""Request headers that can refuse (Accept, Content-Type, OData-Version), and Prefer. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.requests import Response
 
 JSON = "application/json"
 XML = "application/xml"
+YAML = "application/yaml"
 ODATA_VERSION = "4.0"
 
 
@@ -19,6 +22,28 @@ def check_content_type(headers: Mapping[str, str], body: bytes) -> None:
     charsets = [each.partition("=")[2].strip('"') for each in parameters if _is_charset(each)]
     if media != JSON or any(charset not in ("utf-8", "utf8") for charset in charsets):
         raise RedfishError(415, (messages.header_invalid("Content-Type"),))
+
+
+def check_content_encoding(headers: Mapping[str, str]) -> None:
+    """Refuse (415) a coded body: it could unfold to anything. RFC 9110 "Content-Encoding"."""
+    header = headers.get("content-encoding")
+    if header is None or header.strip().lower() in ("", "identity"):
+        return
+    told = (messages.header_invalid("Content-Encoding"),)
+    raise RedfishError(415, told, {"Accept-Encoding": "identity"})
+
+
+def check_accept_encoding(headers: Mapping[str, str]) -> None:
+    """Refuse (406) a request that excludes the identity coding, the only one there is."""
+    header = headers.get("accept-encoding")
+    if header is None or "0" not in header:
+        return
+    wanted: dict[str, bool] = {}
+    for each in header.split(","):
+        name, *parameters = (part.strip().lower() for part in each.split(";"))
+        wanted[name] = not any(_is_zero(parameter) for parameter in parameters)
+    if not wanted.get("identity", wanted.get("*", True)):
+        raise RedfishError(406, (messages.header_invalid("Accept-Encoding"),))
 
 
 def check_accept(headers: Mapping[str, str], media: str) -> None:
@@ -36,6 +61,38 @@ def check_odata_version(headers: Mapping[str, str]) -> None:
     version = headers.get("odata-version")
     if version is not None and version.strip() != ODATA_VERSION:
         raise RedfishError(412, (messages.precondition_failed(),))
+
+
+def preferred(headers: Mapping[str, str], response: Response) -> Response:
+    """Return the answer of a write as Prefer wants it (RFC 7240 "return"; the first one counts).
+
+    With "minimal" a 200 becomes a 204 and a 201 has no body; an answer that tells the client
+    something of its own keeps it. Other preferences are not applied, which is no error.
+    """
+    header = headers.get("prefer")
+    if header is None or response.status not in (200, 201) or not response.body:
+        return response
+    wish = next((each for each in map(_preference, header.split(",")) if each[0] == "return"), None)
+    if wish == ("return", "representation"):
+        return replace(response, headers={**response.headers, **_applied("representation")})
+    if wish != ("return", "minimal") or _TOLD in response.body:
+        return response
+    kept = {name: value for name, value in response.headers.items() if name != "Content-Type"}
+    status = 204 if response.status == 200 else 201
+    return Response(status, {**kept, **_applied("minimal")})
+
+
+_TOLD = b'"@Message.ExtendedInfo"'
+
+
+def _preference(element: str) -> tuple[str, str]:
+    """Return name and value of one preference; its parameters mean nothing to "return"."""
+    name, _, value = element.partition(";")[0].partition("=")
+    return name.strip().lower(), value.strip().strip('"').lower()
+
+
+def _applied(how: str) -> dict[str, str]:
+    return {"Preference-Applied": f"return={how}"}
 
 
 def _is_charset(parameter: str) -> bool:

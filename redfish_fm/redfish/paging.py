@@ -3,9 +3,13 @@
 $skip and $top choose members; what they choose may be more than one answer holds, and then the
 answer ends with a next link that leads through the rest of it. An answer that shows all that was
 asked for has none, even when the collection goes on after it (OData "Server-Driven Paging").
+
+A next link names the last member that was shown, not a number of members to skip: whatever comes
+and goes between two pages, a member that stays is shown once. Collections are always in the same
+order (`_order`), so the place of a member that is gone can still be found.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -16,19 +20,18 @@ NEXT = "Members@odata.nextLink"
 _LEGAL = "$()*!',/;:@?"
 """Legal in a query as they are: a URI we hand out should need no percent-encoding."""
 
-_REPLACED = frozenset({"$skip", "$top", "only"})
+_REPLACED = frozenset({"$skip", "$skiptoken", "$top", "only"})
 """`only` has had its effect: the collection has more than one member."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The members from `start` up to `end` that a client wants, out of `total`."""
+    """The `members` that a client wants, out of `total`; an answer may hold fewer."""
 
-    start: int
-    end: int
+    members: Sequence[Any]
     total: int
     topped: bool
-    """Whether `end` is the client's; then the rest is counted down in the next link."""
+    """Whether $top ended them; then the rest is counted down in the next link."""
 
 
 def members_of(document: Mapping[str, Any]) -> list[Any]:
@@ -37,33 +40,57 @@ def members_of(document: Mapping[str, Any]) -> list[Any]:
     return members if isinstance(members, list) else []
 
 
-def page_of(total: int, skip: int | None, top: int | None) -> Page:
-    """Return what $skip and $top choose from `total` members; never out of bounds."""
-    start = min(skip or 0, total)
-    end = total if top is None else min(start + top, total)
-    return Page(start, end, total, top is not None)
+def page_of(members: Sequence[Any], start: int, top: int | None) -> Page:
+    """Return what is chosen from `start` on; never out of bounds."""
+    end = None if top is None else start + top
+    return Page(members[start:end], len(members), top is not None)
+
+
+def after(members: Iterable[Any], collection: str, token: str) -> int:
+    """Return the index of the first member after the one that `token` names, there or gone."""
+    uris = [str(member.get("@odata.id", "")) for member in members]
+    for uri in (f"{collection}/{token}", token):
+        if uri in uris:
+            return uris.index(uri) + 1
+    order = _order(token)
+    return next((index for index, uri in enumerate(uris) if _order(uri) > order), len(uris))
 
 
 def turn(document: dict[str, Any], shown: list[Any], page: Page, pairs: Iterable[Any]) -> None:
-    """Put the `shown` members, which begin at page.start, into a collection's document."""
+    """Put the `shown` members, which begin those of the page, into a collection's document."""
     document["Members"] = shown
     document[COUNT] = page.total
     document.pop(NEXT, None)
-    following = page.start + len(shown)
-    if following < page.end:
-        top = page.end - following if page.topped else None
-        document[NEXT] = next_link(document["@odata.id"], pairs, following, top)
+    left = len(page.members) - len(shown)
+    if left > 0 and shown:
+        collection = document["@odata.id"]
+        last = str(page.members[len(shown) - 1].get("@odata.id", ""))
+        token = last.removeprefix(f"{collection}/")
+        document[NEXT] = next_link(collection, pairs, token, left if page.topped else None)
 
 
-def next_link(uri: str, pairs: Iterable[tuple[str, str]], skip: int, top: int | None = None) -> str:
-    """Return the URI of the page at `skip`; all other parameters of the request stay."""
+def next_link(
+    uri: str, pairs: Iterable[tuple[str, str]], token: str, top: int | None = None
+) -> str:
+    """Return the URI of the page after `token`; all other parameters of the request stay."""
     kept = [(name, value) for name, value in pairs if name not in _REPLACED]
-    parts = [f"{_raw(name)}={_raw(value, '=')}" for name, value in kept]
-    parts.append(f"$skip={skip}")
+    parts = [f"{_raw(name)}={_value(name, value)}" for name, value in kept]
+    parts.append(f"$skiptoken={_raw(token, '=')}")
     if top is not None:
         parts.append(f"$top={top}")
     return f"{uri}?{'&'.join(parts)}"
 
 
+def _order(uri: str) -> tuple[int, str]:
+    """Return a sort key by id: "gpu2" before "gpu10". Collections are served in this order."""
+    name = uri.rsplit("/", 1)[-1]
+    return len(name), name
+
+
+def _value(name: str, value: str) -> str:
+    # Blanks after commas mean nothing in a selection; inside a filter's strings they do.
+    return _raw(value.replace(", ", ",") if name == "$select" else value, "=")
+
+
 def _raw(text: str, further: str = "") -> str:
-    return quote(text.replace(", ", ","), safe=_LEGAL + further, errors="replace")
+    return quote(text, safe=_LEGAL + further, errors="replace")

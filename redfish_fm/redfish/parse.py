@@ -1,7 +1,8 @@
 """A request body as a JSON object: strict, bounded, nothing silently lost.
 
 Refuses what other parts could not keep or would keep wrongly: duplicate names (PropertyDuplicate),
-NaN, numbers beyond 64 bits or a double, lone surrogates, nesting deeper than DEPTH_MAX.
+NaN, numbers beyond 64 bits or a double, lone surrogates, nesting deeper than DEPTH_MAX, objects of
+more than NAMES_MAX names.
 """
 
 import json
@@ -14,6 +15,9 @@ from redfish_fm.redfish.errors import RedfishError
 
 DEPTH_MAX = 32
 """Levels of nesting. The deepest property of any schema served needs 9."""
+
+NAMES_MAX = 1024
+"""Names in one object. No schema has half as many; each unknown one would cost a message."""
 
 _INTEGER_MIN, _INTEGER_MAX = -(1 << 63), (1 << 64) - 1
 
@@ -74,6 +78,8 @@ def _too_deep(value: Any) -> bool:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > NAMES_MAX:
+        raise ValueError("too many names in one object")
     found: dict[str, Any] = {}
     for name, value in pairs:
         _encodable(name)

@@ -73,6 +73,8 @@ class PropertyInfo:
     required: bool = False
     """Of an action parameter: it must be given."""
     deprecated: bool = False
+    excerpt: bool = False
+    """It belongs to an excerpt of the resource."""
     enum: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     link_to: str | None = None
@@ -163,6 +165,7 @@ class PropertyReader:
             write_only=row.get("writeOnly", False),
             required=required,
             deprecated="deprecated" in row or "x-deprecated" in row,
+            excerpt="x-excerpt" in row,
         )
 
     def _shape(self, file: str, row: Mapping[str, Any], in_place: bool) -> dict[str, Any]:

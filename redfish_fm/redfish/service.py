@@ -5,6 +5,7 @@ which error wins (DESIGN section 10): 401, 404, 405, 403, 413, 501, 415, 406, 41
 write means is `commit`'s business; what there is to read, the view's.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,9 +18,17 @@ from redfish_fm.redfish.auth import Authenticator, Principal
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.commands import Commands
 from redfish_fm.redfish.errors import RedfishError
-from redfish_fm.redfish.headers import check_accept, check_content_type, check_odata_version
+from redfish_fm.redfish.headers import (
+    check_accept,
+    check_accept_encoding,
+    check_content_encoding,
+    check_content_type,
+    check_odata_version,
+    preferred,
+)
 from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.metadata import metadata
+from redfish_fm.redfish.openapi import openapi
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.query import check_query
 from redfish_fm.redfish.reading import Reader
@@ -30,7 +39,15 @@ from redfish_fm.redfish.retries import RETRIED, Retry, retry_of
 from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
-from redfish_fm.redfish.targets import PUBLIC, READING, Target, TargetKind, Targets, normal
+from redfish_fm.redfish.targets import (
+    OPENAPI,
+    PUBLIC,
+    READING,
+    Target,
+    TargetKind,
+    Targets,
+    normal,
+)
 from redfish_fm.redfish.tasks import TaskResult, Tasks
 from redfish_fm.redfish.view import Description, Representation, View
 from redfish_fm.redfish.writes import Commit, Replay
@@ -48,7 +65,8 @@ class Service:
     `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
     Task ended; `roles` follow the custom ones; `replay` tells how the write of an Idempotency-Key
     ended, and without it the header is not evaluated; `odata_types` are further types that
-    imported documents have, for $metadata; `page_size` is how many members of a collection one
+    imported documents have, for $metadata; `served` lists every URI there is, for the OpenAPI
+    document, which is not served without it; `page_size` is how many members of a collection one
     answer holds at most (None: all).
     """
 
@@ -67,6 +85,7 @@ class Service:
         roles: Roles | None = None,
         replay: Replay | None = None,
         odata_types: Iterable[str] = (),
+        served: Callable[[], Iterable[str]] | None = None,
         body_bytes_max: int = BODY_BYTES_MAX,
         page_size: int | None = None,
     ) -> None:
@@ -74,6 +93,7 @@ class Service:
         self._privileges = privileges
         self._accounts = accounts
         self._owner = owner
+        self._served = served
         self._body_bytes_max = body_bytes_max
         self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
@@ -108,6 +128,7 @@ class Service:
             length = {"Content-Length": str(len(response.body))}
             response = Response(response.status, {**response.headers, **length})
         elif request.method not in READING:
+            response = preferred(request.headers, response)
             _note(request, principal, response)
         return response
 
@@ -128,6 +149,8 @@ class Service:
             repeated = await self._repeated(request, uri, principal, retry)
             if repeated is not None:
                 return repeated
+        if uri == OPENAPI and self._served is not None:
+            await self._describe(self._served)
         target = self._targets.find(uri, request.method)
         if request.method not in target.allow:
             allow = {"Allow": ", ".join(target.allow)}
@@ -141,10 +164,20 @@ class Service:
             if request.query or self._reader.pages:
                 target = await self._evaluated(request, target, principal)
             return self._read(request, target)
-        tags = etag.parse_if_match(request.headers.get("if-match"))
-        if not etag.matches(tags, target.found.wanted_tag):
-            raise RedfishError(412, (messages.precondition_failed(),))
+        tags = _if_match(request, target)
+        if "if-none-match" in request.headers:
+            # RFC 9110 "If-None-Match": with other methods than GET and HEAD, a match is 412.
+            unless = etag.parse_if_none_match(request.headers["if-none-match"])
+            shown = self._targets.find(target.found.uri, "GET").shown
+            if not etag.none_match(unless, shown.etag):
+                raise RedfishError(412, (messages.precondition_failed(),))
         return await self._commands.carry_out(request, target, principal, tags, retry)
+
+    async def _describe(self, served: Callable[[], Iterable[str]]) -> None:
+        """Make the OpenAPI document when it is first asked for, off the event loop."""
+        uris, documents = tuple(served()), self._targets.documents
+        self._targets.describe_by(await asyncio.to_thread(openapi, self._catalog, uris, documents))
+        self._served = None
 
     async def _repeated(
         self, request: Request, uri: str, principal: Principal, retry: Retry
@@ -167,6 +200,7 @@ class Service:
     def _read(self, request: Request, target: Target) -> Response:
         if target.kind is TargetKind.MONITOR:
             return self._commands.monitor(target)
+        _if_match(request, target)
         unless = etag.parse_if_none_match(request.headers.get("if-none-match"))
         if not etag.none_match(unless, target.shown.etag):
             return self._answers.not_modified(target)
@@ -196,7 +230,9 @@ class Service:
             check_query(request.query, request.method in ("GET", "HEAD"))
         if request.method in ("POST", "PATCH"):
             check_content_type(request.headers, request.body)
+            check_content_encoding(request.headers)
         check_accept(request.headers, target.media)
+        check_accept_encoding(request.headers)
         check_odata_version(request.headers)
 
     def _authorize(self, method: str, target: Target, principal: Principal) -> None:
@@ -239,6 +275,14 @@ class Service:
         if uri == principal.account_uri:
             return True
         return self._owner is not None and self._owner(uri) == principal.user_name
+
+
+def _if_match(request: Request, target: Target) -> tuple[str, ...] | None:
+    """Return the tags of If-Match. Raises RedfishError (412) where none of them fits."""
+    tags = etag.parse_if_match(request.headers.get("if-match"))
+    if not etag.matches(tags, target.found.wanted_tag):
+        raise RedfishError(412, (messages.precondition_failed(),))
+    return tags
 
 
 def _note(request: Request, principal: Principal | None, response: Response) -> None:

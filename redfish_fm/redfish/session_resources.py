@@ -54,7 +54,8 @@ class SessionResources:
         return represent(uri, "Session", document)
 
     def _collection(self) -> Representation:
-        ids = tuple(row.id for row in self._sessions.open_sessions())
+        # By id like every collection, so that a next link finds its place again.
+        ids = tuple(sorted(row.id for row in self._sessions.open_sessions()))
         if self._rendered is None or self._rendered[0] != ids:
             document = {
                 "@odata.id": self.collection_uri,

@@ -6,23 +6,27 @@ resource is.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.etag import content_tag, join
-from redfish_fm.redfish.headers import JSON, XML
+from redfish_fm.redfish.headers import JSON, XML, YAML
 from redfish_fm.redfish.metadata import VERSIONS, service_document
 from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.view import Description, Origin, Representation
 
 READING = ("GET", "HEAD", "OPTIONS")
+_ALL = (*READING, "POST", "PATCH", "DELETE")
 ROOT = "/redfish/v1"
 VERSION_DOCUMENT = "/redfish"
 SERVICE_DOCUMENT = "/redfish/v1/odata"
 METADATA = "/redfish/v1/$metadata"
+OPENAPI = "/redfish/v1/openapi.yaml"
+SERVER = "*"
+"""What OPTIONS names when it means no resource (RFC 9110 "OPTIONS")."""
 PUBLIC = frozenset({ROOT, VERSION_DOCUMENT, SERVICE_DOCUMENT, METADATA})
 """Readable without credentials (DSP0266 "Authentication requirements")."""
 
@@ -81,6 +85,16 @@ class Targets:
         }
         self._service_document: tuple[str, Target] | None = None
 
+    @property
+    def documents(self) -> list[tuple[str, str]]:
+        """URI and media type of everything that is served besides resources, by URI."""
+        fixed = {uri: target.media for uri, target in self._documents.items()}
+        return sorted({**fixed, SERVICE_DOCUMENT: JSON, OPENAPI: YAML}.items())
+
+    def describe_by(self, openapi: bytes) -> None:
+        """Serve `openapi` as the OpenAPI document."""
+        self._documents[OPENAPI] = _document(OPENAPI, openapi, YAML)
+
     def find(self, uri: str, method: str) -> Target:
         """Return what `uri` names. Raises RedfishError (404) where that is nothing."""
         found = self._resources.get(uri) if method in READING else self._resources.describe(uri)
@@ -97,6 +111,8 @@ class Targets:
             return self._documents[uri]
         if uri == SERVICE_DOCUMENT:
             return self._odata()
+        if uri == SERVER and method == "OPTIONS":
+            return replace(_document(SERVER, b"", JSON), allow=_ALL)
         if _ACTIONS in uri:
             return self._action(uri)
         if method == "POST" and uri.endswith(_MEMBERS):

@@ -25,6 +25,10 @@ _REQUEST_LINE = re.compile(r"b(['\"])[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ ]+ HTTP/1\.[
 """A well-formed request line as aiohttp quotes it in its complaint about a method."""
 
 
+_OTHER_VERSION = "Invalid HTTP version"
+"""How aiohttp complains about a request line of another version than 1.0 and 1.1."""
+
+
 def unsent_bytes(transport: asyncio.Transport) -> int:
     """Return how much a client has still to take."""
     try:
@@ -34,14 +38,19 @@ def unsent_bytes(transport: asyncio.Transport) -> int:
         return 0
 
 
+def peer_of(transport: asyncio.Transport) -> str:
+    """Return the address of the other side, empty where it has none."""
+    name = transport.get_extra_info("peername")
+    return str(name[0]) if isinstance(name, tuple) else ""
+
+
 class Hub(Protocol):
     """What a connection needs of its server."""
 
     limits: Limits
 
-    @property
-    def full(self) -> bool:
-        """Return whether a further connection must be turned away."""
+    def admits(self, peer: str) -> bool:
+        """Return whether one more connection from that address is served."""
         ...
 
     def opened(self, connection: "Connection", transport: asyncio.Transport) -> None:
@@ -64,13 +73,14 @@ class Hub(Protocol):
 class Connection(web.RequestHandler):
     """aiohttp's protocol object, one per connection."""
 
-    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub")
+    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub", "peer")
 
     def __init__(self, manager: web.Server, hub: Hub, *, loop: asyncio.AbstractEventLoop) -> None:
         self._hub = hub
         self._head_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
         self._heard = False
+        self.peer = ""
         super().__init__(
             manager,
             loop=loop,
@@ -91,7 +101,8 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Serve the connection, or turn it away with 503 when there are too many."""
         stream = cast(asyncio.Transport, transport)
-        if self._hub.full:
+        self.peer = peer_of(stream)
+        if not self._hub.admits(self.peer):
             self._turn_away(stream)
             return
         super().connection_made(stream)
@@ -210,4 +221,6 @@ class Connection(web.RequestHandler):
         if isinstance(exc, BadHttpMethod):
             # A method outside aiohttp's list, or no HTTP at all.
             return 501 if _REQUEST_LINE.search(exc.message) else 400
+        if _OTHER_VERSION in exc.message:
+            return 505
         return 431 if exc.message.startswith("Too many headers") else 400

@@ -6,7 +6,9 @@ service, /healthz and /metrics. Everything else goes to the handler; every refus
 """
 
 import asyncio
+import functools
 import logging
+import re
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -27,13 +29,18 @@ Handler = Callable[[Request], Awaitable[Response]]
 TransportError = Callable[[int], Response]
 """Words a refusal that is decided before the service sees the request, by HTTP status:
 400 broken framing, 405 other than GET or HEAD on a probe, 408 too slow, 413 body too large,
-414 URI too long, 417 unknown Expect, 431 headers too large, 500 defect, 501 method unknown to
-HTTP, 503 too many connections."""
+414 URI too long, 417 unknown Expect, 431 headers too large, 500 defect, 501 method or transfer
+coding unknown to HTTP, 503 too many connections, 505 another HTTP version than 1.x."""
 
 _LAST_MOMENT_S = 0.2
 """stop() may take twice this beyond its grace; SIGTERM has 3 s in all."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_ALONE = frozenset(
+    {"authorization", "content-type", "idempotency-key", "odata-version", "x-auth-token"}
+)
+"""Headers that may stand once; aiohttp sees to Host and Content-Length."""
+_HOST = re.compile(r"([A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Za-z:.%~-]+\])(:[0-9]*)?")
 _ALIVE = Response(200, {"Content-Type": "application/json"}, b'{"status":"alive"}')
 
 
@@ -77,6 +84,7 @@ class HttpServer:
         self._metrics = metrics
         self._date = DateHeader(clock or SystemClock())
         self._open: dict[Connection, asyncio.Transport] = {}
+        self._peers: dict[str, int] = {}
         self._writes: dict[asyncio.Future[Response], asyncio.Task[None]] = {}
         self._stopping = False
         self._web = _Server(self)
@@ -90,10 +98,13 @@ class HttpServer:
         """Return the number of connections being served."""
         return len(self._open)
 
-    @property
-    def full(self) -> bool:
-        """Return whether a further connection must be turned away."""
-        return self._stopping or len(self._open) >= self.limits.connections
+    def admits(self, peer: str) -> bool:
+        """Return whether one more connection from that address is served."""
+        return (
+            not self._stopping
+            and len(self._open) < self.limits.connections
+            and self._peers.get(peer, 0) < self.limits.connections_per_peer
+        )
 
     def protocol(self) -> asyncio.Protocol:
         """Return the protocol of a new connection: the factory asyncio's create_server wants."""
@@ -102,10 +113,15 @@ class HttpServer:
     def opened(self, connection: Connection, transport: asyncio.Transport) -> None:
         """Note a connection that is served."""
         self._open[connection] = transport
+        self._peers[connection.peer] = self._peers.get(connection.peer, 0) + 1
 
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
-        self._open.pop(connection, None)
+        if self._open.pop(connection, None) is None:
+            return
+        left = self._peers.pop(connection.peer) - 1
+        if left:
+            self._peers[connection.peer] = left
 
     async def stop(self, grace_s: float = 2.0) -> None:
         """Close idle connections, let running requests finish for `grace_s`, then close all.
@@ -154,9 +170,12 @@ class HttpServer:
 
     async def _read(self, raw: web.BaseRequest) -> Request:
         headers = _headers(raw)
+        if not _is_host(headers.get("host", "")):
+            raise _Refused(400)
         method = raw.method
         body = b""
         if method != "CONNECT" and ("content-length" in headers or "transfer-encoding" in headers):
+            _check_coding(raw, headers.get("transfer-encoding"))
             self._meet_expectation(raw, headers)
             body = await self._body(raw)
         elif "expect" in headers:
@@ -258,7 +277,8 @@ class HttpServer:
             date=self._date.text(),
             keep_alive=keep_alive,
             head_only=raw.method == "HEAD",
-            http10=raw.version == HttpVersion10,
+            # What can not be parsed has no version; a closing 1.1 answer suits everybody.
+            http10=raw.version == HttpVersion10 and not close,
         )
         return Answer(
             rendered,
@@ -269,14 +289,36 @@ class HttpServer:
         )
 
 
+@functools.lru_cache(maxsize=256)
+def _is_host(value: str) -> bool:
+    """Return whether `value` is a Host that may be (RFC 9112 "Request Target"), or empty."""
+    return _HOST.fullmatch(value) is not None
+
+
+def _check_coding(raw: web.BaseRequest, coding: str | None) -> None:
+    """Refuse a transfer coding that would leave the body's end or its meaning in doubt."""
+    if coding is None:
+        return
+    if raw.version == HttpVersion10:
+        raise _Refused(400)
+    if coding.strip().lower() != "chunked":
+        raise _Refused(501)
+
+
 def _headers(raw: web.BaseRequest) -> dict[str, str]:
-    """Return the headers by lower-case name; fields given several times are joined in order."""
+    """Return the headers by lower-case name; fields given several times are joined in order.
+
+    Raises _Refused (400) where one that must be alone stands twice: which of two credentials
+    counts is a question that a proxy before us may answer otherwise.
+    """
     headers: dict[str, str] = {}
     for name, value in raw.headers.items():
         key = name.lower()
         if not value.isascii():
             value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if key in headers:
+            if key in _ALONE:
+                raise _Refused(400)
             value = f"{headers[key]}{'; ' if key == 'cookie' else ', '}{value}"
         headers[key] = value
     return headers

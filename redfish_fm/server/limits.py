@@ -9,9 +9,11 @@ class Limits:
 
     `read_timeout_s` bounds each of: the TLS handshake, a request's head from its first byte, and
     its whole body. `write_timeout_s` bounds how long a client may leave an answer unread.
-    `idle_timeout_s` closes a connection kept alive without a request. After a refusal that leaves
-    a body unread, at most `linger_bytes` more are thrown away during `linger_s`, so that most
-    clients still read the refusal before the connection closes.
+    `idle_timeout_s` closes a connection kept alive without a request. `connections` bounds all of
+    them together, `connections_per_peer` those from one address, so that one client (or one proxy)
+    can not keep everybody else out; whoever is over either is told so by a 503. After a refusal
+    that leaves a body unread, at most `linger_bytes` more are thrown away during `linger_s`, so
+    that most clients still read the refusal before the connection closes.
     """
 
     body_bytes: int = 1 << 20
@@ -19,6 +21,7 @@ class Limits:
     header_field_bytes: int = 16 << 10
     header_count: int = 64
     connections: int = 1024
+    connections_per_peer: int = 896
     read_timeout_s: float = 30.0
     write_timeout_s: float = 30.0
     idle_timeout_s: float = 75.0

@@ -20,7 +20,9 @@ def split_target(target: str) -> tuple[str, Query]:
     not UTF-8 are expected as surrogate escapes. A fragment, which does not belong here, is cut.
     """
     if not target.startswith("/"):
-        target = _ABSOLUTE_FORM.sub("", target, count=1) or "/"
+        target = _ABSOLUTE_FORM.sub("", target, count=1)
+        if target[:1] in ("", "?", "#"):
+            target = f"/{target}"
     target, _, _ = target.partition("#")
     path, question, query = target.partition("?")
     if "%" in path or not path.isascii():

@@ -186,6 +186,7 @@ async def a_stack(
             CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
             identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
             replay=kernel.retries.outcome, odata_types=sorted(base.odata_types),
+            served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
         )  # fmt: skip
         await kernel.first_observed(60)
         stack = Stack(

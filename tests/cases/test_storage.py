@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from redfish_fm.control.base import Base
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
-from redfish_fm.fabric.model import BindTarget
+from redfish_fm.fabric.model import BindTarget, PortId
+from redfish_fm.mapping.facts import Facts
 from redfish_fm.store.memory import DurableState
 from tests.cases.stack import Stack, a_stack
 from tests.cases.test_memory import mixed
@@ -22,7 +24,7 @@ POOL = f"{STORAGE}/StoragePools/jbof1-pool"
 ALLOCATED = f"{POOL}/AllocatedVolumes"
 GIB = 1 << 30
 TOTAL = 28610229 << 20
-SHAREABLE = {"NVMeNamespaceProperties": {"IsShareable": True}}
+SHAREABLE: dict[str, Any] = {"NVMeNamespaceProperties": {"IsShareable": True}}
 
 
 def endpoint(name: str) -> str:
@@ -112,14 +114,55 @@ async def test_storage_pool_and_volumes_show_the_state_of_their_port() -> None:
         assert await state(stack, "/redfish/v1/Storage/jbof2") == "Enabled"
 
 
+@in_virtual_time
+async def test_one_network_port_is_enough_and_a_silent_subsystem_shows() -> None:
+    async with a_stack(mixed()) as stack:
+        controller, hardware = f"{STORAGE}/Controllers/1", stack.rig.hardware["NVMeoF"]
+        for port, shown in (("U1", "Enabled"), ("U2", "UnavailableOffline")):
+            hardware.set_port(PortId("jbof1", port), link_up=False)
+            await stack.rig.until(
+                lambda port=port: (
+                    stack.rig.get(f"{STORAGE}/Controllers/1/Ports/{port}")[  # type: ignore[misc]
+                        "LinkStatus"
+                    ]
+                    == "LinkDown"
+                )
+            )
+            assert await state(stack, controller) == await state(stack, JBOF) == shown
+        hardware.cut("jbof1")
+        await stack.rig.until(
+            lambda: stack.rig.get(STORAGE)["Status"]["State"] == "UnavailableOffline"
+        )
+
+
+def test_an_imported_pool_lists_the_volumes_that_come_out_of_it() -> None:
+    documents = {
+        VOLUMES: {"@odata.type": "#VolumeCollection.VolumeCollection"},
+        ALLOCATED: {"@odata.type": "#VolumeCollection.VolumeCollection"},
+        f"{VOLUMES}/7": {
+            "@odata.type": "#Volume.v1_0_0.Volume",
+            "Links": {"ProvidingStoragePool": {"@odata.id": POOL}},
+        },
+    }
+    assert Base(documents, Facts()).members == {
+        VOLUMES: {f"{VOLUMES}/7"},
+        ALLOCATED: {f"{VOLUMES}/7"},
+    }
+
+
 # -- a namespace's life ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("collection", [VOLUMES, ALLOCATED, f"{ALLOCATED}/Members"])
 @in_virtual_time
-async def test_a_volume_is_one_resource_wherever_it_is_asked_for(collection: str) -> None:
+async def test_cl_03_a_volume_is_one_resource_wherever_it_is_asked_for(collection: str) -> None:
     async with a_stack(mixed()) as stack:
-        uri = await volume(stack, 3, collection)
+        response = await stack.ask("POST", collection, {"CapacityBytes": 3 * GIB})
+        assert response.status == 201, response.body
+        uri = response.headers["Location"]
+        read = await stack.ask("GET", uri)
+        assert (read.status, read.body) == (200, response.body)
+        assert read.headers["ETag"] == response.headers["ETag"]
         assert uri.startswith(f"{VOLUMES}/")
         for listed in (VOLUMES, ALLOCATED):
             members = await stack.get(listed)
@@ -340,7 +383,8 @@ async def test_namespaces_and_who_has_them_outlive_a_restart() -> None:
 
 async def dual(stack: Stack) -> tuple[dict[str, str], list[str]]:
     """Return an initiator endpoint by host and switch, and the two ways to dpnvme1."""
-    hosts, ways = {}, []
+    hosts: dict[str, str] = {}
+    ways: list[str] = []
     for member in (await stack.get("/redfish/v1/Fabrics/PCIe/Endpoints"))["Members"]:
         uri = member["@odata.id"]
         document = await stack.get(uri)

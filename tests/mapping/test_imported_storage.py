@@ -66,6 +66,14 @@ def test_a_volume_that_one_host_has_is_refused_to_the_other(tip: MemoryTip) -> N
     assert made.operation is None
 
 
+def test_a_connection_alone_tells_which_fabric_a_volume_is_of(
+    documents: dict[str, dict[str, Any]],
+) -> None:
+    tip = imported_tip({uri: each for uri, each in documents.items() if uri != TARGET})
+    tip.delete(f"{FABRIC}/Connections/1")
+    tip.post(f"{FABRIC}/Connections", connection("Initiator2", volume(1)))
+
+
 def test_no_volume_is_made_where_no_driver_can_make_one(tip: MemoryTip) -> None:
     body = {"CapacityBytes": 1 << 30}
     with refusal(400, "Base.ResourceCreationConflict", STORAGE):

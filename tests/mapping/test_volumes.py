@@ -28,7 +28,9 @@ from redfish_fm.fabric.values import Access, Allocation, Binder, Role
 from redfish_fm.mapping.drafts import Draft, TakeBack
 from redfish_fm.mapping.inventory import render_inventories, render_inventory
 from redfish_fm.mapping.links import further_collections
+from redfish_fm.mapping.uris import storage_of
 from redfish_fm.mapping.writes import prepare
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write, WriteKind
 from tests.mapping.builders import MemoryTip, a_fabric, a_tip, links
 from tests.mapping.schemas import SchemaPack
@@ -136,6 +138,21 @@ def test_nobody_binds_a_subsystem_and_hosts_share_it(tip: MemoryTip) -> None:
     pool = tip.index.pools[POOL]
     assert (pool.capacity_mib, pool.granularity_mib, pool.parts) == (8192, 1024, (1, 2, 3))
     assert tip.facts.resource_ports[POOL] == tip.facts.port_uris["net", PortId("sub1", "D1")]
+
+
+@pytest.mark.parametrize(
+    ("uri", "storage"),
+    [
+        (f"{VOLUMES}/1", STORAGE),
+        (STORAGE, STORAGE),
+        ("/redfish/v1/Systems/S/Storage/1/Volumes/2", "/redfish/v1/Systems/S/Storage/1"),
+        ("/redfish/v1/Storage", None),
+        ("/redfish/v1/Fabrics/Storage/Switches/s", None),
+        ("/redfish/v1/Chassis/Storage/Drives/d", None),
+    ],
+)
+def test_a_uri_tells_its_storage(uri: str, storage: str | None) -> None:
+    assert storage_of(uri) == storage
 
 
 # -- what a client makes ---------------------------------------------------------------------
@@ -246,6 +263,16 @@ def test_only_a_shareable_volume_has_a_second_host(tip: MemoryTip) -> None:
     with refusal(409, "Base.PropertyValueResourceConflict", held, "#/VolumeInfo/0/Volume"):
         connect(tip, H2, own)
     assert connect(tip, H2, shared).kind is OutcomeKind.CREATED
+
+
+def test_a_second_host_is_told_once_and_where_the_volume_is_named(tip: MemoryTip) -> None:
+    own, other = volume(tip), volume(tip)
+    connect(tip, H1, own, other)
+    with pytest.raises(RedfishError) as refused:
+        connect(tip, H2, own, other)
+    told = [each for each in refused.value.messages if each.key.endswith("ResourceConflict")]
+    pointers = [pointer for each in told for pointer in each.related]
+    assert pointers == ["#/VolumeInfo/0/Volume", "#/VolumeInfo/1/Volume"]
 
 
 def test_a_host_attaches_no_more_than_it_can() -> None:

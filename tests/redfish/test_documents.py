@@ -96,7 +96,6 @@ def test_only_what_can_be_asked_for_is_promised() -> None:
     assert isinstance(features, dict)
     assert features["MultipleHTTPRequests"] is True
     assert features["DeepOperations"] == {"DeepPATCH": False, "DeepPOST": False}
-    assert features["ExcerptQuery"] is False
 
 
 def test_the_privilege_map_is_linked_and_served() -> None:

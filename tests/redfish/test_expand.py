@@ -140,7 +140,7 @@ async def test_an_expanded_collection_is_cut_into_pages_like_any(bench: Bench) -
     assert one["Zones"] == await get(bench, ZONES)
     two = await get(bench, FABRIC, ".($levels=2)")
     assert two["Zones"]["Members"] == [await get(bench, ZONE)]
-    assert two["Zones"][NEXT] == f"{ZONES}?$expand=.($levels=1)&$skip=1"
+    assert two["Zones"][NEXT] == f"{ZONES}?$expand=.($levels=1)&$skiptoken=1"
 
 
 # -- how much fits into one answer -------------------------------------------------------------
@@ -160,11 +160,14 @@ def a_tree(members: int, below: int) -> FakeView:
     return view
 
 
-async def answer(view: FakeView, expand: str, skip: int = 0, most: int = EXPANDED_MAX) -> Any:
+async def answer(
+    view: FakeView, expand: str, after: str | None = None, most: int = EXPANDED_MAX
+) -> Any:
     found = view.get(ZONES)
     assert found is not None
     target = Target(TargetKind.RESOURCE, found, ("GET",), CATALOG.types["ZoneCollection"])
-    pairs = (("$expand", expand), ("$skip", str(skip)))
+    pairs: tuple[tuple[str, str], ...] = (("$expand", expand),)
+    pairs += () if after is None else (("$skiptoken", after),)
     reader = Reader(CATALOG, view, expanded_max=most)
     return json.loads((await reader.read(target, pairs, lambda _: True)).found.body)
 
@@ -174,16 +177,16 @@ async def test_an_answer_holds_so_many_expanded_resources_and_links_to_more() ->
     first = await answer(view, ".")
     assert (len(first["Members"]), first[COUNT]) == (EXPANDED_MAX, EXPANDED_MAX + 1)
     assert all("Id" in member for member in first["Members"])
-    assert first[NEXT] == f"{ZONES}?$expand=.&$skip={EXPANDED_MAX}"
-    last = await answer(view, ".", EXPANDED_MAX)
+    assert first[NEXT] == f"{ZONES}?$expand=.&$skiptoken={EXPANDED_MAX - 1}"
+    last = await answer(view, ".", str(EXPANDED_MAX - 1))
     assert (len(last["Members"]), NEXT in last) == (1, False)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4, 5, 8, 9, 12, 13])
 async def test_no_member_is_cut_that_would_fit_into_the_next_answer(most: int) -> None:
-    view, skip, seen = a_tree(3, 3), 0, 0
+    view, token, seen = a_tree(3, 3), None, 0
     while True:
-        document = await answer(view, "*($levels=2)", skip, most)
+        document = await answer(view, "*($levels=2)", token, most)
         members = document["Members"]
         assert members
         seen += len(members)
@@ -191,7 +194,7 @@ async def test_no_member_is_cut_that_would_fit_into_the_next_answer(most: int) -
         assert all(whole) or (most < 4 and len(members) == 1)
         if NEXT not in document:
             break
-        skip = int(document[NEXT].rsplit("=", 1)[-1])
+        token = document[NEXT].rsplit("=", 1)[-1]
     assert seen == 3
 
 

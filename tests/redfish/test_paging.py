@@ -79,7 +79,7 @@ async def test_a_page_size_cuts_every_answer_and_links_lead_through_the_rest() -
     found = await pages(bench)
     assert [numbers(each) for each in found] == [[0, 1, 2], [3, 4, 5], [6]]
     assert {each[COUNT] for each in found} == {7}
-    assert found[0][NEXT] == f"{ZONES}?$skip=3"
+    assert found[0][NEXT] == f"{ZONES}?$skiptoken=2"
 
 
 @pytest.mark.parametrize("size", [7, 8])
@@ -107,7 +107,7 @@ async def test_the_next_link_keeps_the_other_parameters() -> None:
     query = (("$select", "Id, Members"), ("rnd", "a b&c"), ("$expand", ".($levels=1)"))
     document = await page(a_bench(5, page_size=2), query)
     assert document[NEXT] == (
-        f"{ZONES}?$select=Id,Members&rnd=a%20b%26c&$expand=.($levels=1)&$skip=2"
+        f"{ZONES}?$select=Id,Members&rnd=a%20b%26c&$expand=.($levels=1)&$skiptoken=1"
     )
 
 
@@ -128,14 +128,23 @@ async def test_a_collection_without_members_is_served_as_it_is() -> None:
     assert (await page(bench, (("$top", "1"),)))["Members"] == []
 
 
-@given(st.lists(st.tuples(st.text(min_size=1), st.text())), st.integers(0, 99))
-def test_a_next_link_carries_any_parameter(pairs: list[tuple[str, str]], skip: int) -> None:
-    kept = [pair for pair in pairs if pair[0] not in ("$skip", "$top", "only")]
-    text = next_link("/r", pairs, skip).removeprefix("/r?")
+NAMES = st.text(min_size=1) | st.sampled_from(["$filter", "$skip", "$top", "$skiptoken", "only"])
+
+
+@given(st.lists(st.tuples(NAMES, st.text())), st.text())
+def test_a_next_link_carries_any_parameter(pairs: list[tuple[str, str]], token: str) -> None:
+    replaced = ("$skip", "$skiptoken", "$top", "only")
+    kept = [pair for pair in pairs if pair[0] not in replaced]
+    text = next_link("/r", pairs, token).removeprefix("/r?")
     assert text.isascii()
-    expected = [tuple(each.replace(", ", ",") for each in pair) for pair in kept]
     found = parse_qsl(text, keep_blank_values=True)
-    assert found == [*expected, ("$skip", str(skip))]
+    assert found == [*kept, ("$skiptoken", token)]
+
+
+def test_a_next_link_keeps_the_text_in_a_filter() -> None:
+    pairs = (("$filter", "Name eq 'a, b'"), ("$select", "Id, Name"))
+    found = parse_qsl(next_link("/r", pairs, "1").removeprefix("/r?"))
+    assert found[:2] == [("$filter", "Name eq 'a, b'"), ("$select", "Id,Name")]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -158,3 +167,72 @@ async def test_any_walk_gives_what_was_asked_for_once(
     assert walked == (asked if top is None else asked[:top])
     assert all(each[COUNT] == count for each in found)
     assert all(len(each["Members"]) <= (size or count) for each in found)
+
+
+class Changing:
+    """A walk through a collection whose members come and go between the pages."""
+
+    def __init__(self, names: set[str], size: int) -> None:
+        self.bench = Bench(page_size=size)
+        self.names = names
+        self.publish()
+
+    def publish(self) -> None:
+        ordered = sorted(self.names, key=lambda name: (len(name), name))
+        for name in ordered:
+            self.bench.view.put(f"{ZONES}/{name}", "Zone", Origin.WANTED)
+        members = [{"@odata.id": f"{ZONES}/{name}"} for name in ordered]
+        self.bench.view.put(
+            ZONES, "ZoneCollection", Origin.SERVICE, Members=members, **{COUNT: len(members)}
+        )
+
+    async def walk(self, query: Query, changes: list[tuple[set[str], set[str]]]) -> list[str]:
+        """Return the ids that are shown; after each page one change happens."""
+        shown, waiting = [], list(changes)
+        while True:
+            document = await page(self.bench, query)
+            shown += [member["@odata.id"].rsplit("/", 1)[-1] for member in document["Members"]]
+            if NEXT not in document:
+                return shown
+            if waiting:
+                come, go = waiting.pop(0)
+                self.names = (self.names | come) - go
+                self.publish()
+            text = document[NEXT].partition("?")[2]
+            query = tuple(parse_qsl(text, keep_blank_values=True))
+
+
+IDS = st.sampled_from([str(number) for number in range(30)] + ["a", "bb", "x=y", "a b", "é"])
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    names=st.sets(IDS, max_size=20),
+    size=st.integers(1, 4),
+    changes=st.lists(st.tuples(st.sets(IDS, max_size=4), st.sets(IDS, max_size=4)), max_size=8),
+    query=st.sampled_from([(), (("$expand", "."),), (("$filter", "Name ne 'nobody'"),)]),
+)
+async def test_a_member_that_stays_is_shown_once_whatever_comes_and_goes(
+    names: set[str], size: int, changes: list[tuple[set[str], set[str]]], query: Query
+) -> None:
+    gone = set().union(*(go for _, go in changes))
+    shown = await Changing(names, size).walk(query, changes)
+    assert len([name for name in shown if name in names - gone]) == len(names - gone)
+    stayed = [name for name in shown if name in names - gone]
+    assert sorted(stayed) == sorted(names - gone)
+
+
+async def test_the_page_after_a_member_that_is_gone_begins_where_it_was() -> None:
+    shown = await Changing({"1", "2", "3", "4"}, 2).walk((), [(set(), {"1", "2"})])
+    assert shown == ["1", "2", "3", "4"]
+
+
+async def test_top_is_counted_down_while_members_go() -> None:
+    walk = Changing({"1", "2", "3", "4", "5"}, 2).walk
+    assert await walk((("$top", "4"),), [(set(), {"1"})]) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("token", ["", "nobody", "%", "/", "9" * 5000])
+async def test_any_token_is_a_place_in_the_collection(token: str) -> None:
+    document = await page(a_bench(5), (("$skiptoken", token),))
+    assert document[COUNT] == 5

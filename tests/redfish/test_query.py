@@ -13,7 +13,8 @@ from tests.redfish.builders import FABRIC, METADATA, MONITOR, SESSIONS, ZONE, ZO
 
 ACCOUNTS = "/redfish/v1/AccountService/Accounts"
 ROLES = "/redfish/v1/AccountService/Roles"
-VALUES = st.sampled_from(["$expand", "$select", "$top", "$skip", "only", "$x", "rnd", "excerpt"])
+NAMES = ["$expand", "$select", "$filter", "$top", "$skip", "$skiptoken", "only", "$x", "rnd"]
+VALUES = st.sampled_from([*NAMES, "excerpt"])
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def bench() -> Bench:
 
 def test_values_are_read_once() -> None:
     query = read_query([("$expand", "*($levels=2)"), ("$top", "3"), ("$skip", "0"), ("rnd", "1")])
-    assert query == Query(None, Expand(True, True, 2), 0, 3, False)
+    assert query == Query(expand=Expand(True, True, 2), skip=0, top=3)
     assert read_query([("rnd", "1")]) is None
 
 
@@ -57,6 +58,7 @@ def test_values_are_read_once() -> None:
         ("$skip", "-0", "QueryParameterOutOfRange"),
         ("$skip", "9" * 5000, "QueryParameterOutOfRange"),
         ("only", "foo", "QueryParameterValueFormatError"),
+        ("excerpt", "foo", "QueryParameterValueFormatError"),
     ],
 )
 async def test_a_wrong_value_is_400(bench: Bench, name: str, value: str, key: str) -> None:
@@ -84,6 +86,9 @@ async def test_all_wrong_values_are_named(bench: Bench) -> None:
         (("only", ""), ("$top", "1")),
         (("only", ""), ("$expand", ".")),
         (("$select", "Id"), ("only", "")),
+        (("$filter", "Id eq '1'"), ("only", "")),
+        (("excerpt", ""), ("only", "")),
+        (("$skip", "1"), ("$skiptoken", "1")),
     ],
 )
 async def test_what_can_not_be_combined_is_400(bench: Bench, query: Any) -> None:
@@ -91,13 +96,20 @@ async def test_what_can_not_be_combined_is_400(bench: Bench, query: Any) -> None
     assert (response.status, keys(response)) == (400, ["QueryCombinationInvalid"])
 
 
-@pytest.mark.parametrize("name", ["$filter", "$x", "$", "$Top", "excerpt"])
+@pytest.mark.parametrize("name", ["$orderby", "$x", "$", "$Top", "$Filter"])
 async def test_a_parameter_that_is_not_evaluated_is_501(bench: Bench, name: str) -> None:
     response = await bench.send("GET", ZONES, query=((name, "1"), ("$top", "wrong")))
     assert (response.status, keys(response)) == (501, ["QueryParameterUnsupported"])
 
 
-@pytest.mark.parametrize("query", [(("rnd", "1"),), (("Only", "x"), ("top", "-1"))])
+@pytest.mark.parametrize(
+    "query",
+    [
+        (("rnd", "1"),),
+        (("Only", "x"), ("top", "-1")),
+        (("includeoriginofcondition", ""), ("filter", "x")),
+    ],
+)
 async def test_a_plain_name_that_nobody_knows_changes_nothing(bench: Bench, query: Any) -> None:
     plain = await bench.send("GET", ZONES)
     assert await bench.send("GET", ZONES, query=query) == plain
@@ -112,14 +124,26 @@ async def test_a_query_belongs_to_get_and_head(bench: Bench, method: str, name: 
     assert bench.writes == []
 
 
-@pytest.mark.parametrize("query", [("$top", "1"), ("$skip", "0"), ("only", "")])
+@pytest.mark.parametrize(
+    "query",
+    [
+        ("$top", "1"),
+        ("$skip", "0"),
+        ("only", ""),
+        ("$filter", "Id eq '1'"),
+        ("$skiptoken", "1"),
+    ],
+)
 @pytest.mark.parametrize("path", [ZONE, FABRIC, "/redfish/v1/"])
 async def test_members_are_asked_of_collections_only(bench: Bench, path: str, query: Any) -> None:
     response = await bench.send("GET", path, query=(query,))
     assert (response.status, keys(response)) == (400, ["QueryNotSupportedOnResource"])
 
 
-@pytest.mark.parametrize("query", [("$select", "Id"), ("$expand", "."), ("$top", "1")])
+@pytest.mark.parametrize(
+    "query",
+    [("$select", "Id"), ("$expand", "."), ("$top", "1"), ("$filter", "Id eq '1'"), ("excerpt", "")],
+)
 @pytest.mark.parametrize("path", [METADATA, "/redfish", "/redfish/v1/odata", MONITOR])
 async def test_documents_that_are_no_resources_take_no_query(
     bench: Bench, path: str, query: Any
@@ -155,7 +179,13 @@ async def test_only_shows_no_member_that_the_user_may_not_read(bench: Bench) -> 
 
 async def test_each_answer_has_a_tag_of_its_own_that_is_good_for_a_write(bench: Bench) -> None:
     plain = await bench.send("GET", ROLES)
-    queries = [(("$select", "Name"),), (("$expand", "."),), (("$top", "1"),), (("$skip", "1"),)]
+    queries = [
+        (("$select", "Name"),),
+        (("$expand", "."),),
+        (("$top", "1"),),
+        (("$skip", "1"),),
+        (("$filter", "Id eq 'Operator'"),),
+    ]
     tags = {plain.headers["ETag"]}
     for query in queries:
         response = await bench.send("GET", ROLES, query=query)

@@ -120,7 +120,7 @@ ORDER: list[tuple[str, str, Any, dict[str, Any], int, str]] = [
     ("GET", "/redfish/v1//", None, {}, 404, "ResourceMissingAtURI"),
     ("GET", f"{ZONES}/../../../etc/passwd", None, {}, 404, "ResourceMissingAtURI"),
     ("GET", ZONES, None, {"query": (("$filter", "x"),)}, 501, "QueryParameterUnsupported"),
-    ("GET", ZONES, None, {"query": (("excerpt", ""),)}, 501, "QueryParameterUnsupported"),
+    ("GET", ZONES, None, {"query": (("$orderby", ""),)}, 501, "QueryParameterUnsupported"),
     ("PATCH", ZONE, NAMES, {"query": (("$select", "x"),)}, 400, "QueryNotSupportedOnOperation"),
     ("GET", "/redfish/v1/", None, {"odata_version": "4.1"}, 412, "PreconditionFailed"),
     ("POST", "/redfish/v1/Systems", NAMES, {}, 405, "OperationNotAllowed"),

@@ -62,6 +62,8 @@ class Answers:
         self._checker.counts[f"asked {asked.kind}"] += 1
         if response.status < 400 and change is not None:
             self._checker.counts[f"accepted {asked.kind}"] += 1
+            if asked.verb in ("POST", "PATCH", "ACTION") and "EndpointGroups" not in asked.uri:
+                self._checker.expect_available(asked.asked_s, change)
         self._published_is_durable()
         if response.status >= 400:
             self._refused(asked, response, change)

@@ -174,8 +174,12 @@ class Checker:
             return
         kernel = process.kernel
         reported = {violation.subject for violation in kernel.loops[fabric].violations}
+        index = kernel.published.state.index
         for target in targets:
-            units = kernel.published.state.index.units_of_target(target)
+            units = index.units_of_target(target)
+            named = any(index.units[unit].target == target for unit in units)
+            if not named and target not in index.allocations:
+                continue  # a part that is all somebody else's is shown as foreign, and only so
             self.expect(bool(units & reported), f"double reach of {target} is not reported")
             for unit in units & reported:
                 found = kernel.published.get(unit)
@@ -203,6 +207,20 @@ class Checker:
                     self._operation_moved(edit)
         self._consistent()
         self._nothing_unexplained()
+
+    def expect_available(self, asked_s: float, change: Change) -> None:
+        """What was seen away since before somebody asked for it is not newly given to anybody."""
+        index = self.mirror.index
+        for edit in change.edits:
+            if edit.space is not Space.DOCUMENT or edit.post is None:
+                continue
+            new = members(edit.post) - (members(edit.pre) if edit.pre else set())
+            for end in (index.endpoints[uri] for uri in new if uri in index.endpoints):
+                for port in end.ports if end.units else ():
+                    place = self.base.facts.port_at(port)
+                    since_s = None if place is None else self.away_since_s.get(place[1])
+                    away = since_s is not None and since_s < asked_s
+                    self.expect(not away, f"{end.id} was added, and is away since {since_s} s")
 
     def _document_changed(self, change: Change, edit: Edit) -> None:
         """Only what an operation made goes with it: never what a client was promised since."""

@@ -141,7 +141,7 @@ class Disorder:
         plant = rng.choice(self._world.plants)
         switch = plant.switches[rng.choice(sorted(plant.switches))]
         vppb = rng.choice(switch.vppbs())
-        target = rng.choice(_targets(plant, switch.facts.id))
+        targets = _targets(plant, switch.facts.id)
         bound = switch.bindings.get(vppb)
         parts = _parts(plant)
         if parts and rng.random() < 0.4:
@@ -150,8 +150,8 @@ class Disorder:
             self._strange(plant, rng.choice(steps))
         elif bound is not None and rng.random() < 0.8:
             self._strange(plant, Unbind(vppb, bound))
-        else:
-            self._strange(plant, Bind(vppb, target))
+        elif targets:
+            self._strange(plant, Bind(vppb, rng.choice(targets)))
 
     def _strange(self, plant: Plant, step: Step) -> None:
         self._count("foreign")

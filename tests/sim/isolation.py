@@ -165,11 +165,34 @@ class _View:
                     yield f"{connection.id} has a side of endpoints and of groups"
             names = [*connection.initiators, *connection.targets, *connection.initiator_groups,
                      *connection.target_groups, *(row.chunk for row in connection.chunks),
-                     *(row.region for row in connection.regions)]  # fmt: skip
+                     *(row.region for row in connection.regions),
+                     *(row.volume for row in connection.volumes)]  # fmt: skip
             if len(set(names)) < len(names):
                 yield f"{connection.id} names something twice"
+            luns = [row.lun for row in connection.volumes if row.lun is not None]
+            if len(set(luns)) < len(luns):
+                yield f"{connection.id} gives a LUN twice"
             if self._binds(connection.fabric):
                 yield from self._bound_wrong(connection)
+            elif index.facts(connection.fabric).kind is FabricKind.CONNECTION_GRANTS:
+                yield from self._attached_wrong(connection)
+
+    def _attached_wrong(self, connection: Connection) -> Iterator[str]:
+        """Zones grant nothing here, but who is in one keeps to it."""
+        index = self.index
+        initiators, targets = self._ends(connection)
+        units = self._units(targets)
+        volumes = [index.volumes[r.volume] for r in connection.volumes if r.volume in index.volumes]
+        for volume in volumes:
+            if targets and volume.subsystem not in units and volume.id not in units:
+                yield f"{connection.id} grants {volume.id} of another target"
+        zones = [set(zone.endpoints) for zone in index.zones.values() if _routes(zone)]
+        zoned = set[str]().union(*zones)
+        for one in initiators:
+            for other in targets:
+                together = any({one, other} <= members for members in zones)
+                if not together and (one in zoned or other in zoned):
+                    yield f"{connection.id}: {one} and {other} are kept apart by zones"
 
     def _bound_wrong(self, connection: Connection) -> Iterator[str]:
         index = self.index

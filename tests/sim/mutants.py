@@ -5,28 +5,39 @@ manager within which the mutant lives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+from redfish_fm.control import verdicts
+from redfish_fm.control.intent import Intent
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.reconcile import FabricLoop
 from redfish_fm.control.settling import Settling
 from redfish_fm.control.tip import TipView
 from redfish_fm.control.verdicts import Look
 from redfish_fm.control.writer import Writer
+from redfish_fm.drivers.virtual.refusals import Forgets
+from redfish_fm.fabric import binding as binding_module
 from redfish_fm.fabric import zoning
-from redfish_fm.fabric.ground import Targets
-from redfish_fm.fabric.model import Step, Unbind
+from redfish_fm.fabric.ground import Ground, Targets
+from redfish_fm.fabric.model import BindTarget, Deallocate, Media, Sanitize, Step, Unbind
+from redfish_fm.fabric.part_index import PartIndex
+from redfish_fm.fabric.parts_planner import PartsPlanner
+from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.planner import _Planner
 from redfish_fm.fabric.values import Binding, Rule
+from redfish_fm.mapping import connections, groups
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.mapping.observed import ObservedFabric
 from redfish_fm.mapping.operations import Operation, decode_operation, encode_operation
 from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store import memory
+from tests.sim import simulation
+from tests.sim.weather import Weather
 
 Mutant = Callable[[], AbstractContextManager[Any]]
 
@@ -146,11 +157,247 @@ def answer_before_the_hardware() -> AbstractContextManager[Any]:
     return patch.object(Operations, "verdict", verdict)
 
 
-MUTANTS: dict[str, Mutant] = {
-    "HOST_SHARING off": without(Rule.HOST_SHARING),
-    "ZONE_UNIT_TWICE off": without(Rule.ZONE_UNIT_TWICE),
-    "HOST_SHARING, LD_HOST off": without(Rule.HOST_SHARING, Rule.LD_HOST),
-    "HOST_SHARING, ZONE_MANY_HOSTS off": without(Rule.HOST_SHARING, Rule.ZONE_MANY_HOSTS),
+# -- what is done to contents and capacity ---------------------------------------------------
+
+
+def no_sanitize_before_reuse() -> AbstractContextManager[Any]:
+    """Whatever is in memory, it is taken for clean."""
+    return patch.object(Ground, "clean", lambda _self, _target: True)
+
+
+def fresh_is_forgotten() -> AbstractContextManager[Any]:
+    """New grants are bound as they are, as if their owner had merely lost them."""
+    return patch.object(Intent, "_fresh", lambda _self, _seen: frozenset())
+
+
+def everything_is_fresh() -> AbstractContextManager[Any]:
+    """What its owner has lost for a moment is sanitized before it is bound again."""
+    return patch.object(
+        Intent, "_fresh", lambda self, _seen: frozenset(each.vppb for each in self.wanted())
+    )
+
+
+def silence_is_clean() -> AbstractContextManager[Any]:
+    """A device that says nothing has nothing in it."""
+    return patch.object(Ground, "silent", lambda _self, _target: False)
+
+
+def sanitize_while_bound() -> AbstractContextManager[Any]:
+    """Dirty contents are overwritten at once, whoever has them."""
+
+    def scrub(self: Ground, target: BindTarget) -> bool:
+        if self.clean(target):
+            return True
+        if self.parts[target].media is Media.DIRTY and not self.taken.touch(target):
+            self.taken.add(target)
+            self.sanitizes.append(Sanitize(target))
+        return False
+
+    return patch.object(Ground, "scrub", scrub)
+
+
+def deallocate_before_clean() -> AbstractContextManager[Any]:
+    """Capacity is given back as it is; it is somebody else's next."""
+
+    def free(self: PartsPlanner, target: BindTarget) -> None:
+        ground = self._ground
+        wanted = self._wanted_targets.touch(target) or self._claims.touch(target)
+        if not wanted and target in ground.parts and ground.idle(target):
+            self.deallocates.append(Deallocate(target))
+
+    return patch.object(PartsPlanner, "free", free)
+
+
+def deallocate_while_bound() -> AbstractContextManager[Any]:
+    """Capacity is given back although somebody is still bound to it."""
+
+    def free(self: PartsPlanner, target: BindTarget) -> None:
+        ground = self._ground
+        wanted = self._wanted_targets.touch(target)
+        if not wanted and target in ground.parts and not ground.pending(target):
+            self.deallocates.append(Deallocate(target))
+
+    return patch.object(PartsPlanner, "free", free)
+
+
+def allocation_forgotten_on_take_back() -> AbstractContextManager[Any]:
+    """Parts that are taken back are forgotten instead of given back."""
+    stopping = vars(Operations)["_stopping"]
+
+    def mutant(self: Any, tip: TipView, operation: Operation, *further: Any) -> Draft:
+        draft: Draft = stopping(self, tip, operation, *further)
+        *edits, record = draft.edits
+        after = replace(decode_operation(record.post or b""), freed=operation.freed)
+        return replace(draft, edits=(*edits, replace(record, post=encode_operation(after))))
+
+    return patch.object(Operations, "_stopping", mutant)
+
+
+def shared_is_ignored() -> AbstractContextManager[Any]:
+    """What is to be shared is allocated for one host."""
+    allocate = vars(PartsPlanner)["allocate"]
+
+    def mutant(self: PartsPlanner) -> None:
+        allocate(self)
+        self.allocates = [replace(each, shareable=False) for each in self.allocates]
+
+    return patch.object(PartsPlanner, "allocate", mutant)
+
+
+def everything_is_shared() -> AbstractContextManager[Any]:
+    """Every part is allocated for several hosts, and bound to whoever asks."""
+    allocate = vars(PartsPlanner)["allocate"]
+
+    def mutant(self: PartsPlanner) -> None:
+        allocate(self)
+        self.allocates = [replace(each, shareable=True) for each in self.allocates]
+
+    return patch.object(PartsPlanner, "allocate", mutant)
+
+
+def fixed_vppb_is_ignored() -> AbstractContextManager[Any]:
+    """A unit that a client puts on one vPPB is bound to whichever is free."""
+    begin = binding_module._Ledger.__init__
+
+    def make(self: Any, index: Any, occupied: Any, _fixed: Any) -> None:
+        begin(self, index, occupied, {})
+
+    return patch.object(binding_module._Ledger, "__init__", make)
+
+
+def allocate_before_room() -> AbstractContextManager[Any]:
+    """A part that is being freed counts as gone when the operation is judged."""
+    return patch.object(verdicts, "_freed", lambda _part, _look: True)
+
+
+def released_before_scrubbed() -> AbstractContextManager[Any]:
+    """A release counts as done while the command that should free it may still fail."""
+    return patch.object(verdicts, "_released", lambda _binding, _look: True)
+
+
+def groups_do_not_follow() -> AbstractContextManager[Any]:
+    """The edit of a group changes no connection that names it."""
+    return patch.object(groups, "_claims", lambda _group, _tip: {})
+
+
+def other_way_is_free() -> AbstractContextManager[Any]:
+    """The other port of a dual-ported device, or the physical function, is another thing."""
+    return patch.object(Inventoried, "ways", lambda _self, target: (target,))
+
+
+def parts_under_change_are_granted() -> AbstractContextManager[Any]:
+    """A connection rests on a part, zone or group that may still be taken back."""
+    return patch.object(connections, "_refuse_doubtful", lambda *_: None)
+
+
+def occupied_is_forgotten() -> AbstractContextManager[Any]:
+    """Numbers and vPPBs that are still being given up are chosen again."""
+    return patch.object(TipView, "occupied", frozenset())
+
+
+def accounts_forget_what_is_scrubbed() -> AbstractContextManager[Any]:
+    """What a pool has cut out is not counted as used."""
+    return patch.object(PartIndex, "cut_mib", lambda _self, _origin: 0)
+
+
+def shown_at_first_and_never_again() -> AbstractContextManager[Any]:
+    """What is seen of bindings is said once; later looks say nothing new of them."""
+    return patch.object(ObservedFabric, "_part_changed", lambda _self, _target: None)
+
+
+def unready_parts() -> AbstractContextManager[Any]:
+    """A part is bound before it is known to exist."""
+    return patch.object(PartsPlanner, "ready", lambda _self, _target, _fresh: True)
+
+
+# -- hardware -------------------------------------------------------------------------------
+
+
+def hardware(*forgets: Forgets) -> Mutant:
+    """All hardware forgets these checks, besides what a seed lets it forget."""
+
+    def mutant() -> AbstractContextManager[Any]:
+        inventories = vars(simulation)["draw"]
+
+        def careless(seed: int, steps: int = 100) -> Weather:
+            weather: Weather = inventories(seed, steps)
+            return replace(weather, forgets=weather.forgets | frozenset(forgets))
+
+        return patch.object(simulation, "draw", careless)
+
+    return mutant
+
+
+def both(*mutants: Mutant) -> Mutant:
+    """Several at once."""
+
+    def mutant() -> AbstractContextManager[Any]:
+        stack = ExitStack()
+        for each in mutants:
+            stack.enter_context(each())
+        return stack
+
+    return mutant
+
+
+def focused(focus: str, mutant: Mutant, **changes: Any) -> Mutant:
+    """In worlds whose clients mostly do what the mutant is about."""
+
+    def focused_mutant() -> AbstractContextManager[Any]:
+        drawn = vars(simulation)["draw"]
+
+        def draw(seed: int, steps: int = 100) -> Weather:
+            return replace(drawn(seed, steps), focus=focus, **changes)
+
+        stack = ExitStack()
+        stack.enter_context(patch.object(simulation, "draw", draw))
+        stack.enter_context(mutant())
+        return stack
+
+    return focused_mutant
+
+
+_HOSTS = (Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_REGION, Rule.ZONE_MANY_HOSTS)
+
+RULE_MUTANTS: dict[str, tuple[tuple[Rule, ...], Mutant]] = {
+    name: (rules, focused(focus, without(*rules), **changes))
+    for name, focus, rules, changes in (
+        ("HOST_SHARING off", "", (Rule.HOST_SHARING,), {}),
+        ("ZONE_UNIT_TWICE off", "zones", (Rule.ZONE_UNIT_TWICE,), {}),
+        ("HOST_SHARING, LD_HOST off", "memory", (Rule.HOST_SHARING, Rule.LD_HOST), {}),
+        ("HOST_SHARING, ZONE_MANY_HOSTS off", "zones",
+         (Rule.HOST_SHARING, Rule.ZONE_MANY_HOSTS), {}),
+        ("all four of hosts off", "memory", _HOSTS, {}),
+        ("CONNECTION_NO_COMMON_ZONE off", "memory", (Rule.CONNECTION_NO_COMMON_ZONE,), {}),
+        ("CONNECTION_CHUNK_FOREIGN off", "memory", (Rule.CONNECTION_CHUNK_FOREIGN,), {}),
+        ("CONNECTION_CHUNK_MISSING off", "memory", (Rule.CONNECTION_CHUNK_MISSING,), {}),
+        ("CONNECTION_REGION_FOREIGN off", "memory", (Rule.CONNECTION_REGION_FOREIGN,),
+         {"regions": 4}),
+        ("CONNECTION_LUN off", "storage", (Rule.CONNECTION_LUN,), {"namespaces": 4}),
+        ("CONNECTION_SIDES off", "groups", (Rule.CONNECTION_SIDES,), {"regions": 4}),
+        ("TARGET_UNAVAILABLE off", "zones", (Rule.TARGET_UNAVAILABLE,), {"device_every_s": 1.0}),
+        ("DUPLICATE_MEMBER off", "", (Rule.DUPLICATE_MEMBER,), {}),
+        ("UNKNOWN_MEMBER off", "", (Rule.UNKNOWN_MEMBER,), {}),
+        ("FOREIGN_FABRIC off", "", (Rule.FOREIGN_FABRIC,), {"gpus": 1}),
+        ("NOT_BINDABLE off", "groups", (Rule.NOT_BINDABLE,), {"regions": 4}),
+        ("ZONE_IN_USE off", "memory", (Rule.ZONE_IN_USE,), {}),
+        ("ZONE_NESTING off", "", (Rule.ZONE_NESTING,), {}),
+        ("ZONE_TYPE off", "", (Rule.ZONE_TYPE,), {}),
+        ("MAX_ZONES off", "zones", (Rule.MAX_ZONES,), {"max_zones": 2}),
+        ("PART_SIZE off", "memory", (Rule.PART_SIZE,), {"pooled": 4}),
+        ("PART_RANGE off", "memory", (Rule.PART_RANGE,), {"regions": 4}),
+        ("PART_OVERLAP off", "memory", (Rule.PART_OVERLAP,), {"regions": 4, "pooled": 4}),
+        ("POOL_EXHAUSTED off", "memory", (Rule.POOL_EXHAUSTED,), {"pooled": 4}),
+        ("PART_IN_USE off", "memory", (Rule.PART_IN_USE,), {}),
+        ("GROUP_IN_USE off", "groups", (Rule.GROUP_IN_USE,), {"regions": 4}),
+        ("DEFAULT_ROUTING off", "hands", (Rule.DEFAULT_ROUTING,), {}),
+        ("VPPB_HELD off", "hands", (Rule.VPPB_HELD,), {}),
+        ("VPPB_WRONG_UNIT off", "hands", (Rule.VPPB_WRONG_UNIT,), {}),
+    )
+}  # fmt: skip
+"""Which rules are off, and the mutant."""
+
+ENGINE_MUTANTS: dict[str, Mutant] = {
     "bind before unbind": bind_before_unbind,
     "no barrier": no_barrier,
     "barrier of an earlier look": barrier_of_an_earlier_look,
@@ -160,4 +407,68 @@ MUTANTS: dict[str, Mutant] = {
     "publish before durable": publish_before_durable,
     "take_back forgets to release": take_back_forgets_to_release,
     "answer before the hardware": answer_before_the_hardware,
+    "no sanitize before reuse": focused("memory", no_sanitize_before_reuse),
+    "what is fresh is forgotten": focused("memory", fresh_is_forgotten),
+    "everything is fresh": focused("memory", everything_is_fresh, keeps_bindings=False),
+    "silence is clean": focused("memory", silence_is_clean, device_every_s=1.0),
+    "sanitize while bound": focused("memory", sanitize_while_bound),
+    "deallocate before clean": focused("memory", deallocate_before_clean),
+    "deallocate while bound": focused("memory", deallocate_while_bound),
+    "allocation forgotten on take_back": focused("memory", allocation_forgotten_on_take_back),
+    "shared is ignored": focused("memory", shared_is_ignored, regions=4),
+    "everything is shared": focused("memory", everything_is_shared, regions=4),
+    "fixed vPPB is ignored": focused("hands", fixed_vppb_is_ignored),
+    "freed before it is gone": focused("memory", allocate_before_room),
+    "released before it is scrubbed": released_before_scrubbed,
+    "groups do not follow": focused("groups", groups_do_not_follow, regions=4),
+    "the other way is free": focused("zones", other_way_is_free, dual=1, functions=2),
+    "parts under change are granted": focused("memory", parts_under_change_are_granted),
+    "what is given up is chosen again": focused("memory", occupied_is_forgotten),
+    "used capacity is not counted": focused("memory", accounts_forget_what_is_scrubbed, pooled=4),
+    "parts are not said anew": focused("memory", shown_at_first_and_never_again, pooled=4),
+}
+
+HARDWARE_MUTANTS: dict[str, Mutant] = {
+    "hardware says it sanitized": focused("memory", hardware(Forgets.SANITIZE)),
+    "two hosts, hardware binds twice": focused(
+        "zones", both(without(*_HOSTS, Rule.ZONE_UNIT_TWICE), hardware(Forgets.DOUBLE_BIND))
+    ),
+    "two hosts, hardware shares parts": focused(
+        "memory", both(without(*_HOSTS), hardware(Forgets.SHAREABLE)), regions=4
+    ),
+    "bind before unbind, hardware rebinds": both(
+        bind_before_unbind, hardware(Forgets.VPPB_BOUND, Forgets.DOUBLE_BIND)
+    ),
+    "deallocate before clean, hardware lets it": focused(
+        "memory", both(deallocate_before_clean, hardware(Forgets.DEALLOCATE_DIRTY))
+    ),
+    "deallocate while bound, hardware lets it": focused(
+        "memory", both(deallocate_while_bound, hardware(Forgets.DEALLOCATE_BOUND,
+                                                        Forgets.DEALLOCATE_DIRTY))
+    ),
+    "sanitize while bound, hardware lets it": focused(
+        "memory", both(sanitize_while_bound, hardware(Forgets.SANITIZE_BOUND))
+    ),
+    "unready parts, hardware binds them": focused(
+        "memory", both(unready_parts, hardware(Forgets.TARGET))
+    ),
+}  # fmt: skip
+
+BY_TABLE: dict[Rule, str] = {
+    Rule.CONNECTION_ACCESS: "every part of these worlds may be read and written",
+    Rule.CONNECTION_VOLUME_FOREIGN: "a world has one subsystem",
+    Rule.LD_FM_OWNED: "no inventory here has an endpoint for FFFFh",
+    Rule.ENDPOINT_IN_USE: "clients do not delete endpoints",
+    Rule.PORT_HAS_INITIATOR: "clients do not make endpoints",
+    Rule.NOT_CARVABLE: "mapping refuses a domain that can not be cut before rules are asked",
+    Rule.MUTUALLY_EXCLUSIVE: "no endpoint here excludes another",
+    Rule.NO_PATH: "every host has a virtual switch on every switch",
+    Rule.NO_FREE_VPPB: "without a vPPB there is nothing to record: no decision to make wrong",
+}
+"""Rules that the simulation can not reach, and why; tests/fabric kills them by a table."""
+
+MUTANTS: dict[str, Mutant] = {
+    **{name: mutant for name, (_, mutant) in RULE_MUTANTS.items()},
+    **ENGINE_MUTANTS,
+    **HARDWARE_MUTANTS,
 }

@@ -22,6 +22,7 @@ from tests.sim.checker import Checker
 from tests.sim.clients import Client, Population
 from tests.sim.disorder import Disorder
 from tests.sim.plant import Plant
+from tests.sim.told import untrue
 from tests.sim.weather import Weather, draw, stream
 from tests.virtual_time import VirtualClock, run
 
@@ -94,6 +95,7 @@ class World:
     async def start(self) -> None:
         """Start a service process on what is there."""
         self.checker.note("start")
+        self.checker.away_since_s.clear()
         self.checker.process = await processes.start(
             self.weather, self.base, self.plants, self.durable, self.clock, self.device,
             stored=self.checker.stored, seen=self.checker.seen,
@@ -163,9 +165,10 @@ class World:
                 plant.heal(switch.facts.id)
                 for port in switch.facts.ports:
                     plant.set_port(port.id, link_up=True, present=True, health="OK")
-            for device in plant.devices:
-                plant.return_device(device)
-                plant.power_device(device, True)
+            for name, device in plant.devices.items():
+                # In the place of another one that was plugged in: as blank as that.
+                plant.return_device(name, device.facts.serial_number)
+                plant.power_device(name, True)
         if self.checker.process is None:
             await self.start()
         await self._converge("at rest")
@@ -191,7 +194,17 @@ class World:
         unrest = self._unrest()
         self.checker.expect(not unrest, f"no rest {when}: {unrest}")
         self.checker.quiet_states_agree()
+        self._all_is_true(when)
         await self._tasks_have_ended()
+
+    def _all_is_true(self, when: str) -> None:
+        process = self.checker.process
+        if process is None or self.checker.failure is not None:
+            return
+        uris = [*self.base.documents, *self.checker.mirror.spaces[Space.DOCUMENT]]
+        for each in untrue(process, self.plants, self.base.facts, uris):
+            self.checker.fail(f"{when}: {each}")
+        self.checker.counts["truths compared"] += len(uris)
 
     def _unrest(self) -> list[str]:
         """Return what is not yet as it should be."""

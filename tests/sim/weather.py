@@ -130,6 +130,7 @@ def draw(seed: int, steps: int = 100) -> Weather:
         device_every_s=rng.choice((0.0, 0.0, 2.0, 8.0)),
         swaps=rng.random() < 0.3,
         part_every_s=rng.choice((0.0, 0.5, 3.0)),
+        focus=rng.choice(("", "", "zones", "memory", "memory", "storage", "groups", "hands")),
         clients=rng.choice((1, 3, 6)),
         steps=steps,
         pause_s=rng.choice((0.05, 0.5, 2.0)),

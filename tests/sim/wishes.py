@@ -6,6 +6,7 @@ Each wish is one thing that a client may ask for; mostly sensible, sometimes wha
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from redfish_fm.fabric.model import PartKind
 from redfish_fm.fabric.values import Chunk, Region, Role, ZoneType
 from tests.sim.process import Process
 
@@ -20,6 +21,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
     memory = Memory(client)
     groups = Groups(client)
     hands = Hands(client)
+    storage = Storage(client)
     tables: dict[str, list[tuple[int, Wish]]] = {
         "zones": [
             (5, client.post_zone), (3, client.patch_zone), (4, client.add), (3, client.remove),
@@ -29,6 +31,10 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
             (4, memory.carve), (3, memory.give_back_chunk), (4, memory.make_region),
             (3, memory.give_back_region), (4, memory.zone_for), (9, memory.connect),
             (4, memory.disconnect), (1, memory.join_shared),
+        ],
+        "storage": [
+            (3, storage.make), (2, storage.give_back), (4, storage.connect),
+            (2, storage.disconnect), (2, storage.add), (1, storage.remove), (1, storage.zone),
         ],
         "groups": [
             (2, groups.post), (4, groups.edit), (1, groups.delete), (3, groups.connect),
@@ -45,10 +51,11 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         (weight * (6 if name == focus else 1), wish)
         for name, wishes in tables.items()
         for weight, wish in wishes
+        if name != "storage" or storage.exists
     ]
 
 
-FOCI = ("zones", "memory", "groups", "hands")
+FOCI = ("zones", "memory", "storage", "groups", "hands")
 
 
 def refs(uris: Iterable[str]) -> list[dict[str, str]]:
@@ -206,9 +213,102 @@ class Memory(_Wishes):
         return [end for end in ends if end in index.endpoints and index.endpoints[end].host]
 
     async def disconnect(self, process: Process) -> None:
-        connection = self._one(self._index.connections)
+        connection = self._one(each.id for each in self._index.connections.values()
+                               if not each.volumes)  # fmt: skip
         if connection is not None:
             await self._write(process, "DELETE", connection)
+
+
+class Storage(_Wishes):
+    """Namespaces of NVMe-oF subsystems, and the hosts that they are attached to."""
+
+    @property
+    def exists(self) -> bool:
+        return any(pool.kind is PartKind.NAMESPACE for pool in self._index.pools.values())
+
+    async def make(self, process: Process) -> None:
+        pools = [p for p in self._index.pools.values() if p.kind is PartKind.NAMESPACE]
+        pool = self._one(each.id for each in pools)
+        if pool is None:
+            return
+        gib = self._rng.choice((1, 1, 1, 2, 3, 16))
+        body: dict[str, Any] = {"CapacityBytes": (gib << 30) + self._often(0.05)}
+        if self._often(0.5):
+            body["NVMeNamespaceProperties"] = {"IsShareable": True}
+        storage = pool.split("/StoragePools/")[0]
+        path = f"{pool}/AllocatedVolumes" if self._often(0.2) else f"{storage}/Volumes"
+        await self._write(process, "POST", path, body)
+
+    async def give_back(self, process: Process) -> None:
+        volume = self._one(self._index.volumes)
+        if volume is None:
+            return
+        for connection in sorted(self._index.connections_of_part(volume)):
+            if self._often(0.6):
+                await self._write(process, "DELETE", connection)
+        await self._write(process, "DELETE", volume)
+
+    def _rows(self, count: int) -> list[str]:
+        index = self._index
+        free = [v for v in sorted(index.volumes) if not index.connections_of_part(v)]
+        volumes = free if free and self._often(0.5) else sorted(index.volumes)
+        return self._rng.sample(volumes, min(count, len(volumes)))
+
+    async def connect(self, process: Process) -> None:
+        index, volumes = self._index, self._rows(self._rng.choice((1, 1, 2)))
+        if not volumes:
+            return
+        volume = index.volumes[volumes[0]]
+        target = self._one(index.endpoints_of_unit(volume.subsystem))
+        fabric = volume.allocation.fabric if volume.allocation else volume.fabric
+        if target is None or fabric not in self._client.population.fabrics:
+            return
+        initiators = self._client.initiators(fabric)
+        rows = [{"Volume": refs([each])[0], "AccessCapabilities": ["Read", "Write"]}
+                for each in volumes]  # fmt: skip
+        if self._often(0.2):
+            for row in rows:
+                row["LUN"] = self._rng.randrange(3)
+        links = {"InitiatorEndpoints": refs(initiators)}
+        if self._often(0.7):
+            links["TargetEndpoints"] = refs([target])
+        body = {"ConnectionType": "Storage", "VolumeInfo": rows, "Links": links}
+        uri = f"/redfish/v1/Fabrics/{fabric}/Connections"
+        await self._write(process, "POST", uri, body, (*initiators, *volumes))
+
+    def _some_connection(self) -> str | None:
+        known = self._index.connections.values()
+        return self._one(each.id for each in known if each.volumes)
+
+    async def disconnect(self, process: Process) -> None:
+        connection = self._some_connection()
+        if connection is not None:
+            await self._write(process, "DELETE", connection)
+
+    async def add(self, process: Process) -> None:
+        connection, volumes = self._some_connection(), self._rows(1)
+        if connection is not None and volumes:
+            path = f"{connection}/Actions/Connection.AddVolumeInfo"
+            body: dict[str, Any] = {"Volume": refs(volumes)[0], "AccessCapabilities": ["Read"]}
+            if self._often(0.2):
+                body["LUN"] = self._rng.randrange(3)
+            await self._write(process, "POST", path, body, volumes)
+
+    async def remove(self, process: Process) -> None:
+        connection = self._some_connection()
+        if connection is not None:
+            row = self._rng.choice(self._index.connections[connection].volumes)
+            path = f"{connection}/Actions/Connection.RemoveVolumeInfo"
+            await self._write(process, "POST", path, {"Volume": refs([row.volume])[0]})
+
+    async def zone(self, process: Process) -> None:
+        """Limit somebody to a zone: here zones grant nothing."""
+        fabric = self._one(v.allocation.fabric for v in self._index.volumes.values() if v.allocation)
+        if fabric is None:
+            return
+        ends = [*self._client.initiators(fabric), *self._client.targets(fabric, 1)]
+        body = {"Links": {"Endpoints": refs(ends)}}
+        await self._write(process, "POST", f"/redfish/v1/Fabrics/{fabric}/Zones", body, ends)
 
 
 class Groups(_Wishes):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.sim.weather import Weather
 
-STORAGE = False
+STORAGE = True
 """Whether worlds have an NVMe-oF fabric: the one switch, to be turned on with Volume writes."""
 
 

@@ -212,7 +212,8 @@ class SimulatedDevice:
 
     def _states(self) -> Iterator[tuple[BindTarget, PartState]]:
         for key, part in self.parts.items():
-            yield part.target, PartState(part.size_mib, self._reported(key), part.shareable)
+            laid = tuple((extent.start_mib, extent.size_mib) for extent in part.extents)
+            yield part.target, PartState(part.size_mib, self._reported(key), part.shareable, laid)
         if self.facts.sanitizes:
             for target, size_mib in self._whole():
                 yield target, PartState(size_mib, self._reported(self.key(target)))

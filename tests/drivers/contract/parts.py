@@ -55,6 +55,19 @@ class PartContract:
         part = await rig.allocated()
         assert await rig.state(part) == PartState(rig.part_mib)
 
+    async def test_no_two_parts_of_a_device_are_laid_over_each_other(self, rig: Rig) -> None:
+        await rig.allocated()
+        inventory = await rig.driver.discover()
+        taken: dict[str, int] = {}
+        laid = [
+            (device_at(inventory, target).id, *extent)
+            for target, state in (await rig.driver.observe()).parts.items()
+            for extent in state.extents
+        ]
+        for device, offset, size in sorted(laid):
+            assert offset >= taken.get(device, 0)
+            taken[device] = offset + size
+
     async def test_a_part_that_is_not_allocated_is_not_observed(self, rig: Rig) -> None:
         seen = await rig.driver.observe()
         assert rig.part is None or rig.part not in seen.parts
@@ -159,7 +172,7 @@ class PartContract:
             await rig.apply(Allocate(part, rig.part_mib))
         settled = await rig.settled(rig.clock.now_s())
         await rig.clock.sleep(2 * rig.driver.late_max_s)
-        assert await rig.state(part) == settled.parts.get(part)
+        assert (await rig.driver.observe()).parts.get(part) == settled.parts.get(part)
 
     async def test_no_allocation_runs_after_a_barrier_that_was_proved(self, rig: Rig) -> None:
         part = await rig.allocated()

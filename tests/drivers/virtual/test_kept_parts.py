@@ -66,7 +66,7 @@ async def test_parts_contents_and_devices_outlive_the_service(file: Path) -> Non
     hardware.close()
     again = world(state=file)
     assert again.part_states("cxl1") == before
-    assert before[LD] == PartState(4 * GIB, Media.DIRTY)
+    assert before[LD] == PartState(4 * GIB, Media.DIRTY, extents=((0, 4 * GIB),))
     assert again.extents(LD) == (Extent(0, 4 * GIB),)
     ports = again.port_states("cxl1")
     assert ports[PortId("cxl1", "D6")].serial_number == "SN-another"
@@ -150,7 +150,7 @@ async def test_a_late_command_for_a_part_runs_in_the_next_process(file: Path, st
     seen = again.part_states("cxl1")
     match next(name for name, each in LATE.items() if each == step):
         case "allocate":
-            assert seen[OTHER_LD] == PartState(2 * GIB, Media.CLEAN, shareable=True)
+            assert seen[OTHER_LD] == PartState(2 * GIB, Media.CLEAN, True, ((4 * GIB, 2 * GIB),))
         case "deallocate":
             assert REGION not in seen
         case _:

@@ -73,7 +73,7 @@ async def test_an_allocated_part_is_observed_with_its_size(target: BindTarget) -
     powered = session(world())
     await powered.driver.apply(allocate(target, 4 * GIB, shareable=True), powered.in_s())
     seen = await powered.driver.observe()
-    assert seen.parts[target] == PartState(4 * GIB, Media.CLEAN, shareable=True)
+    assert seen.parts[target] == PartState(4 * GIB, Media.CLEAN, True, ((0, 4 * GIB),))
 
 
 @in_virtual_time

@@ -1,0 +1,172 @@
+"""Request bodies as JSON Schema (2020-12), made from the tables that check them. Pure.
+
+A schema says no more than `bodies` does: which names, of which types. What a body means is not
+described, so not every body that fits is accepted.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
+from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
+from redfish_fm.redfish.values import chars_max
+
+Schema = dict[str, Any]
+
+_DEPTH_MAX = 4
+"""Objects within objects that are spelled out; definitions may hold themselves."""
+
+_ANNOTATIONS = {r"@odata\.": True}
+_LINK: Schema = {
+    "type": "object",
+    "properties": {"@odata.id": {"type": "string", "pattern": "^/"}},
+    "required": ["@odata.id"],
+    "patternProperties": _ANNOTATIONS,
+    "additionalProperties": False,
+}
+_OEM: Schema = {
+    "type": "object",
+    "patternProperties": _ANNOTATIONS,
+    "additionalProperties": {"type": "object"},
+}
+
+
+def create_schema(info: TypeInfo) -> Schema:
+    """Return the body of a POST that creates a resource. Raises ValueError where none can be."""
+    if info.create is None:
+        raise ValueError(f"{info.name} can not be created")
+    return _at_paths(info, info.create.allowed, info.create.required)
+
+
+def patch_schema(info: TypeInfo) -> Schema:
+    """Return the body of a PATCH, whatever the origin: one resource may take less than another."""
+    return _at_paths(info, info.writable_here | info.overlay_here, ())
+
+
+def action_schema(action: ActionInfo) -> Schema:
+    """Return the parameters of an action."""
+    required = [name for name, info in action.parameters.items() if info.required]
+    shown = {name: _bare(_value(info, 0), info) for name, info in action.parameters.items()}
+    return _closed(dict(sorted(shown.items())), required)
+
+
+def _bare(schema: Schema, info: PropertyInfo) -> Schema:
+    """Let a link parameter also be the URI alone."""
+    if info.kind is Kind.LINK:
+        return {"anyOf": [schema, {"type": "string", "pattern": "^/"}]}
+    if info.kind is Kind.ARRAY and info.items is not None:
+        return {**schema, "items": _bare(schema["items"], info.items)}
+    return schema
+
+
+def _at_paths(info: TypeInfo, paths: Iterable[str], required: Iterable[str]) -> Schema:
+    """Return an object in which exactly these dotted paths can stand."""
+    root: dict[str, Any] = {}
+    for path in sorted(paths):
+        found = info.find(path)
+        if found is None:
+            continue
+        *above, name = path.split(".")
+        level = root
+        for each in above:
+            level = level.setdefault(each, {})
+        level[name] = found
+    return _tree(root, tuple(required))
+
+
+def _tree(level: Mapping[str, Any], required: tuple[str, ...]) -> Schema:
+    """Return the schema of nested names; a path that is required makes its objects so, too."""
+    shown: dict[str, Any] = {}
+    for name, below in level.items():
+        if isinstance(below, PropertyInfo):
+            schema = _value(below, 0)
+            if name in required and below.kind is Kind.ARRAY:
+                schema["minItems"] = 1
+            shown[name] = _named(name, schema)
+        else:
+            inner = tuple(
+                path.removeprefix(f"{name}.") for path in required if path.startswith(f"{name}.")
+            )
+            shown[name] = _tree(below, inner)
+    needed = sorted({path.partition(".")[0] for path in required} & shown.keys())
+    return _closed(shown, needed)
+
+
+def _closed(properties: Schema, required: list[str]) -> Schema:
+    schema: Schema = {
+        "type": "object",
+        "properties": properties,
+        "patternProperties": _ANNOTATIONS,
+        "additionalProperties": False,
+    }
+    return {**schema, "required": sorted(required)} if required else schema
+
+
+def _named(name: str, schema: Schema) -> Schema:
+    """Add what depends on a property's name: how long a string may be."""
+    if schema.get("type") in ("string", ["string", "null"]) and "enum" not in schema:
+        return {
+            **schema,
+            "maxLength": chars_max(name),
+            **({"minLength": 1} if name == "Name" else {}),
+        }
+    return schema
+
+
+def _value(info: PropertyInfo, depth: int) -> Schema:
+    schema = _shape(info, depth)
+    if not info.nullable or not schema:
+        return schema
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    if isinstance(schema.get("type"), str):
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _shape(info: PropertyInfo, depth: int) -> Schema:
+    match info.kind:
+        case Kind.STRING | Kind.INTEGER | Kind.NUMBER | Kind.BOOLEAN:
+            return {"type": info.kind.value, **_limits(info)}
+        case Kind.ENUM:
+            return {"type": "string", "enum": sorted(info.enum)}
+        case Kind.MIXED:
+            return {"type": sorted(info.types)}
+        case Kind.ARRAY:
+            items = {} if info.items is None else _value(info.items, depth)
+            return {"type": "array", "items": items}
+        case Kind.LINK if info.object is None:
+            return dict(_LINK)
+        case Kind.LINK | Kind.OBJECT:
+            return _object(info.object, depth)
+        case Kind.OEM:
+            return dict(_OEM)
+        case Kind.ANY:
+            return {}
+
+
+def _object(info: ObjectInfo | None, depth: int) -> Schema:
+    if info is None or depth >= _DEPTH_MAX:
+        return {"type": "object"}
+    shown = {
+        name: _named(name, _value(each, depth + 1))
+        for name, each in sorted(info.properties.items())
+        if not each.deprecated
+    }
+    schema = _closed(shown, [])
+    if info.open or info.dynamic or any(each.deprecated for each in info.properties.values()):
+        del schema["additionalProperties"]
+    return schema
+
+
+def _limits(info: PropertyInfo) -> Schema:
+    found: Schema = {}
+    if info.pattern is not None:
+        found["pattern"] = info.pattern.pattern.replace(r"\Z", "$")
+    if info.format is not None:
+        found["format"] = info.format
+    if info.minimum is not None:
+        found["minimum"] = info.minimum
+    if info.maximum is not None:
+        found["maximum"] = info.maximum
+    return found
