@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,10 @@ from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
-from redfish_fm.drivers.virtual import topology
+from redfish_fm.drivers.virtual import schedule, topology
+from redfish_fm.drivers.virtual.driver import VirtualDriver
+from redfish_fm.drivers.virtual.orders import FaultDesk
+from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.inventory import collisions
 from redfish_fm.fabric.model import Inventory
@@ -87,12 +90,6 @@ class World:
     first: tuple[Edit, ...] = ()
     default_zones: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Refuse fabrics that one service can not serve together. Raises FmError."""
-        told = collisions(self.inventories)
-        if told:
-            raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
-
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
@@ -124,7 +121,9 @@ async def serve(config: Config) -> int:
         stack.push_async_callback(store.close)
         stored = await store.load()
         world = source(stored)
-        drivers = await stack.enter_async_context(_drivers(config, world, clock))
+        fabric_clock = ScaledClock(clock, config.time_scale)
+        drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
+        faults = await stack.enter_async_context(_faults(config.faults, drivers, fabric_clock))
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
         wanted_types = _wanted_types(world, stored)
         base = _base(config, tables, world, wanted_types, service_uuid)
@@ -134,7 +133,7 @@ async def serve(config: Config) -> int:
         kernel.writer.on_publish.append(identity.published)
         kernel.start(stored)
         del stored
-        running = asyncio.create_task(_run(kernel, identity))
+        running = asyncio.create_task(_run(kernel, identity, faults))
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
@@ -190,10 +189,18 @@ def _source(config: Config) -> Callable[[StoredState], World]:
         tree = None if known else read_mockup(path)
         return lambda stored: _imported_world(path, tree, stored)
     inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
+    _refuse_collisions(inventories)
     rendered = render_inventories(list(inventories))
     fabrics = tuple(inventory.fabric for inventory in inventories)
     world = World(rendered.documents, rendered.facts, tuple(inventories), default_zones=fabrics)
     return lambda _: world
+
+
+def _refuse_collisions(inventories: Sequence[Inventory]) -> None:
+    """Raise FmError, with one line, for fabrics that one service can not serve together."""
+    told = collisions(inventories)
+    if told:
+        raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
 
 
 def _imported_world(path: Path, tree: MockupTree | None, stored: StoredState) -> World:
@@ -204,6 +211,7 @@ def _imported_world(path: Path, tree: MockupTree | None, stored: StoredState) ->
         return World(imported.inventory, imported.facts, tuple(imported.fabrics))
     tree = tree or read_mockup(path)
     imported = analyse(tree.documents)
+    _refuse_collisions(imported.fabrics)
     for defect in (*tree.defects, *imported.defects):
         log.warning("import: %s", defect)
     first = (
@@ -220,10 +228,9 @@ def _new(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
 
 @contextlib.asynccontextmanager
 async def _drivers(
-    config: Config, world: World, clock: Clock
+    config: Config, world: World, clock: Clock, fabric_clock: Clock
 ) -> AsyncIterator[Mapping[str, Driver]]:
     make = registry.factory("virtual")
-    fabric_clock = ScaledClock(clock, config.time_scale)
     drivers: dict[str, Driver] = {}
     try:
         for inventory in world.inventories:
@@ -234,6 +241,20 @@ async def _drivers(
     finally:
         for driver in drivers.values():
             await driver.close()
+
+
+@contextlib.asynccontextmanager
+async def _faults(
+    path: Path | None, drivers: Mapping[str, Driver], fabric_clock: Clock
+) -> AsyncIterator[Schedule | None]:
+    """Yield the faults that were ordered beforehand, checked. Raises FmError with all mistakes."""
+    virtual = [driver for driver in drivers.values() if isinstance(driver, VirtualDriver)]
+    desks = [FaultDesk(driver.hardware, driver.faults, fabric_clock) for driver in virtual]
+    try:
+        yield None if path is None else schedule.load(path, desks, fabric_clock)
+    finally:
+        for desk in desks:
+            await desk.close()
 
 
 def _wanted_types(world: World, stored: StoredState) -> set[str]:
@@ -292,14 +313,17 @@ def _identity(config: Config, catalog: Catalog, rows: SessionRows, clock: Clock)
     return Identity(Accounts(), Roles(catalog.roles), sessions)
 
 
-async def _run(kernel: Kernel, identity: Identity) -> None:
-    """Run the kernel, and beside it the sweep of sessions, until the kernel has ended."""
+async def _run(kernel: Kernel, identity: Identity, faults: Schedule | None) -> None:
+    """Run the kernel, and beside it all that goes on with it, until the kernel has ended."""
     async with asyncio.TaskGroup() as tasks:
-        sweeping = tasks.create_task(identity.sessions.run())
+        beside = [tasks.create_task(identity.sessions.run())]
+        if faults is not None:
+            beside.append(tasks.create_task(faults.run()))
         try:
             await kernel.run()
         finally:
-            sweeping.cancel()
+            for task in beside:
+                task.cancel()
 
 
 async def _first_start(

@@ -24,7 +24,7 @@ from redfish_fm.errors import FmError
 ENV_PREFIX = "REDFISH_FM_"
 DEFAULT_TOPOLOGY = "ai-pod"
 
-_PATHS = ("state", "mockup", "tls_cert", "tls_key")
+_PATHS = ("state", "mockup", "faults", "tls_cert", "tls_key")
 _SWITCH_WORDS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
 _PASSWORD_ENV = "REDFISH_FM_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable
 # Read by tests, and set in every container by Kubernetes for a Service called redfish-fm.
@@ -73,6 +73,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a shipped topology, or a YAML file."""
     mockup: Path | None = None
     """Folder or zip of a Redfish mockup to serve."""
+    faults: Path | None = None
+    """YAML file of faults that befall the virtual fabric, each in its time; None: none do."""
     sync_budget_s: Annotated[float, Meta(ge=0, le=300)] = 5.0
     """Longest time a write waits for the hardware before it becomes a Task."""
     page_size: Annotated[int, Meta(ge=1)] | None = None
@@ -248,7 +250,7 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
         host = values.get("host", "127.0.0.1")
         if not is_loopback(host):
             yield f"http: plain HTTP is served on loopback only, not on {host}"
-    for key in ("mockup", "tls_cert", "tls_key"):
+    for key in ("mockup", "faults", "tls_cert", "tls_key"):
         if key in values and not values[key].exists():
             yield f"{key}: {values[key]} does not exist ({given[key].source})"
     for network in values.get("event_destinations", ()):

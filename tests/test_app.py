@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -108,6 +109,18 @@ async def test_ready_comes_after_the_first_look(serving, kernels) -> None:
         assert all(loop.first_observed.is_set() for loop in kernel.loops.values())
         found = kernel.published.get("/redfish/v1/Fabrics/PCIe")
         assert found is not None and b'"Health":"OK"' in found.body
+
+
+async def test_fabrics_that_collide_are_not_served(serving, monkeypatch) -> None:
+    read = app.topology.load("two-hosts", app.resources.mockups_dir())
+    pcie, cxl = read.inventories()
+    clash = dataclasses.replace(cxl, switches=(*cxl.switches, pcie.switches[0]))
+    twisted = dataclasses.replace(read, fabrics=(pcie, clash))
+    monkeypatch.setattr(app.topology, "load", lambda *_: twisted)
+    with pytest.raises(FmError, match=r"can not be served together: switch \S+ is in fabric") as told:
+        async with serving(ephemeral=True, admin_password=Secret("x")):
+            raise AssertionError("it was served")
+    assert "\n" not in str(told.value)
 
 
 async def test_a_part_that_ends_by_itself_ends_the_service_with_an_error(

@@ -11,6 +11,7 @@ import click
 _SETTINGS = (
     ("--topology", "NAME|FILE", "Shipped topology (redfish-fm topology list) or a YAML file."),
     ("--mockup", "DIR|ZIP", "Redfish mockup to serve instead of a topology."),
+    ("--faults", "FILE", "YAML file of faults that befall the virtual fabric, each in its time."),
     ("--config", "FILE", "TOML file of settings; flags and environment win over it."),
     ("--host", "ADDRESS", "Where to listen (default 127.0.0.1)."),
     ("--port", "N", "TCP port (default 8443); 0 picks a free one."),

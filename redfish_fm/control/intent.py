@@ -12,7 +12,7 @@ from redfish_fm.control.published import Published
 from redfish_fm.control.verdicts import Look, Unsettled
 from redfish_fm.fabric.binding import Plan, plan
 from redfish_fm.fabric.ground import Targets
-from redfish_fm.fabric.model import Observation, Place, VppbId
+from redfish_fm.fabric.model import BindTarget, Observation, Place, Qos, VppbId
 from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.operations import Operation
@@ -62,7 +62,14 @@ class Intent:
             self._freed(),
             self._fresh(seen),
             self._physical(),
+            self.bandwidth(),
         )
+
+    def bandwidth(self) -> dict[BindTarget, Qos]:
+        """Return what LDs are to have: what is wanted, else what they had before it was tried."""
+        before = (wish for operation in self.open() for wish in operation.restoring)
+        wanted = self._published.state.index.bandwidth.in_fabric(self._fabric)
+        return {**{wish.target: wish.qos for wish in before}, **wanted}
 
     def look(self, seen: Observation, unsettled: Unsettled) -> Look:
         """Return what open operations are judged by."""
@@ -74,6 +81,7 @@ class Intent:
             Targets(way for each in given for way in self._physical().ways(each.target)),
             self._published.state.index.allocations,
             unsettled,
+            self.bandwidth(),
         )
 
     def _released(self) -> Iterable[Binding]:

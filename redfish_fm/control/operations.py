@@ -15,6 +15,7 @@ from redfish_fm.control.ids import id_order
 from redfish_fm.control.published import Published
 from redfish_fm.control.tip import TipView, date_time
 from redfish_fm.control.writer import Committed, Writer
+from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.operations import (
     Operation,
@@ -207,18 +208,24 @@ class Operations:
         reasons: tuple[Message, ...] = (),
     ) -> Draft:
         """Return the draft that takes back all grants; their release is what is left to do."""
+        edits = take_back(tip, operation)
+        gone = (decode_binding(each.pre) for each in edits
+                if each.space is Space.BINDING and each.pre and each.post is None)  # fmt: skip
+        granted = {each.vppb for each in operation.granted}
+        lost = (each for each in gone if each.vppb not in granted)
         after = replace(
             operation,
             state=OperationState.STOPPING,
             ended_state=ended_state,
             granted=(),
             allocated=(),
-            released=(*operation.released, *operation.granted),
+            bandwidth=(),
+            released=(*operation.released, *operation.granted, *lost),
             freed=(*operation.freed, *operation.allocated),
+            restoring=tuple(before for before, _wish in operation.bandwidth),
             resources=frozenset(),
             messages=(*operation.messages, *reasons),
         )
-        edits = take_back(tip, operation)
         record = self._edit(operation, after)
         return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
 

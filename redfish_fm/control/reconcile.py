@@ -141,9 +141,13 @@ class FabricLoop:
                 async for _ in self._driver.watch():
                     self.wake()
                 return
-            except DriverUnavailable:
-                # Without hints the loop still looks at each interval.
-                await self._clock.sleep(self._policy.observe_interval_s)
+            except DriverUnavailable as error:
+                log.debug("watching fabric %s broke off: %s", self.fabric, error)
+            except Exception:
+                # Part of the supervisor of one reconcile loop: a faulty watch costs hints only.
+                log.exception("watching fabric %s failed", self.fabric)
+            # Without hints the loop still looks at each interval.
+            await self._clock.sleep(self._policy.observe_interval_s)
 
     async def _cycle_for_ever(self) -> None:
         while True:

@@ -110,9 +110,10 @@ class WantedState:
                 return set()
 
     def _derive_overlay(self, edit: Edit) -> None:
-        if self.base.facts.vppb_at(edit.key) is not None:
+        facts = self.base.facts
+        if facts.vppb_at(edit.key) is not None or edit.key in facts.qos_targets:
             overlay = None if edit.post is None else msgspec.json.decode(edit.post)
-            apply_overlay(self.index, self.base.facts, edit.key, overlay)
+            apply_overlay(self.index, facts, edit.key, overlay)
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key

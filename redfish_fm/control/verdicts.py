@@ -4,7 +4,7 @@ Pure. Trusts observations behind a barrier only; ends nothing itself (control.op
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redfish_fm.fabric.ground import Targets
 from redfish_fm.fabric.model import (
@@ -16,12 +16,14 @@ from redfish_fm.fabric.model import (
     Observation,
     Place,
     PortId,
+    Qos,
     Sanitize,
+    SetQos,
     Step,
     Unbind,
     VppbId,
 )
-from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.operations import Operation
 
 Unsettled = Callable[[Place], bool]
@@ -33,7 +35,7 @@ class Look:
     """One observation beside what is wanted at that moment.
 
     `bindings` are the wanted pairs; `in_use` the targets among them that their owner has been
-    given already; `allocations` the wanted parts.
+    given already; `allocations` the wanted parts; `bandwidth` what LDs are to have.
     """
 
     seen: Observation
@@ -41,6 +43,7 @@ class Look:
     in_use: Targets
     allocations: Mapping[BindTarget, Allocation]
     unsettled: Unsettled
+    bandwidth: Mapping[BindTarget, Qos] = field(default_factory=dict)
 
 
 def grant_steps(operation: Operation) -> tuple[Step, ...]:
@@ -48,7 +51,9 @@ def grant_steps(operation: Operation) -> tuple[Step, ...]:
     allocates = (
         Allocate(part.target, part.size_mib, part.shareable) for part in operation.allocated
     )
-    return (*allocates, *(Bind(each.vppb, each.target) for each in operation.granted))
+    bandwidth = (SetQos(wish.target, wish.qos) for _before, wish in operation.bandwidth)
+    binds = (Bind(each.vppb, each.target) for each in operation.granted)
+    return (*allocates, *binds, *bandwidth)
 
 
 def release_steps(operation: Operation) -> Iterator[Step]:
@@ -59,6 +64,7 @@ def release_steps(operation: Operation) -> Iterator[Step]:
     dirty = (*(each.target for each in (*operation.released, *operation.granted)), *freed)
     yield from map(Sanitize, dict.fromkeys(dirty))
     yield from map(Deallocate, freed)
+    yield from (SetQos(wish.target, wish.qos) for wish in operation.restoring)
 
 
 def achieved(operation: Operation, look: Look) -> bool:
@@ -67,6 +73,8 @@ def achieved(operation: Operation, look: Look) -> bool:
         not missing(operation, look)
         and not any(look.unsettled(each.vppb) for each in operation.granted)
         and not any(look.unsettled(each.target) for each in operation.allocated)
+        and not any(look.unsettled(wish.target) for _before, wish in operation.bandwidth)
+        and all(_restored(each, look) for each in operation.restoring)
         and all(_released(each, look) for each in operation.released)
         and all(_freed(each, look) for each in operation.freed)
     )
@@ -84,7 +92,17 @@ def _is_seen(step: Step, seen: Observation) -> bool:
         state = seen.parts.get(step.target)
         wished = (step.size_mib, step.shareable)
         return state is not None and (state.size_mib, state.shareable) == wished
+    if isinstance(step, SetQos):
+        return seen.qos.get(step.target) == step.qos
     return isinstance(step, Bind) and seen.bindings.get(step.vppb) == step.target
+
+
+def _restored(wish: QosWish, look: Look) -> bool:
+    """Whether an LD has for certain what it is to have now that the operation is taken back."""
+    target = wish.target
+    if target.switch in look.seen.unreachable or look.unsettled(target):
+        return False
+    return look.seen.qos.get(target) == look.bandwidth.get(target, wish.qos)
 
 
 def _released(binding: Binding, look: Look) -> bool:
@@ -122,5 +140,7 @@ def described(step: Step) -> str:
     if isinstance(step, Bind | Unbind):
         return f"{verb} of vPPB {step.vppb.switch}/{step.vppb.vcs}/{step.vppb.vppb}"
     part = " of ".join(f"{name} {number}" for name, number in reversed(step.target.path))
+    if isinstance(step, SetQos):
+        return f"{verb} of {part} to {step.qos.allocated} %, at most {step.qos.limit} %"
     size = f" with {step.size_mib} MiB" if isinstance(step, Allocate) else ""
     return f"{verb} of {part or 'the whole device'}{size}"

@@ -59,7 +59,11 @@ class Driver(Protocol):
         ...
 
     def watch(self) -> AsyncIterator[Hint]:
-        """Yield hints until closed; a hint says where to look, never what is true."""
+        """Yield hints until closed; a hint says where to look, never what is true.
+
+        Ends only when the driver is closed. Raises DriverUnavailable when it can hear no more,
+        and nothing else; it is then called again.
+        """
         ...
 
     async def close(self) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redfish_fm.fabric import reach
+from redfish_fm.fabric.bandwidth import BandwidthIndex
 from redfish_fm.fabric.binding_index import BindingIndex, VcsFact
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.relation import Relation
@@ -68,6 +69,7 @@ class FabricIndex(BindingIndex):
     def __init__(self) -> None:
         super().__init__()
         self.fabrics: dict[str, FabricFacts] = {}
+        self.bandwidth = BandwidthIndex()
         self.endpoints: dict[str, Endpoint] = {}
         self.groups: dict[str, EndpointGroup] = {}
         self.zones: dict[str, Zone] = {}
@@ -248,7 +250,8 @@ class FabricIndex(BindingIndex):
             if isinstance(value, dict) and name not in ("_switch_fabric", "_claims")
         }
         claims = {target: dict(rows) for target, rows in self._claims.items()}
-        return {**relations, **tables, "_claims": claims}
+        wishes = dict(self.bandwidth.wishes)
+        return {**relations, **tables, "_claims": claims, "bandwidth": wishes}
 
     # -- keeping the sums --------------------------------------------------------------------
 

@@ -258,6 +258,8 @@ class Device:
     """Whether contents can be sanitized, and are reported (`Observation.parts`)."""
     nqn: str | None = None
     """NVMe Qualified Name of an NVMe subsystem."""
+    qos: bool = False
+    """Of an MLD: whether bandwidth of its LDs can be set, and is reported (`Observation.qos`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +314,17 @@ class PartState:
 
 
 @dataclass(frozen=True, slots=True)
+class Qos:
+    """Bandwidth of one LD in percent of its device's: `allocated` is guaranteed, `limit` the most.
+
+    The defaults are those of an LD that nobody asked anything of.
+    """
+
+    allocated: int = 0
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One look at a fabric. Made by Driver.observe, read by reconcile, audit and mapping.
 
@@ -334,6 +347,9 @@ class Observation:
     a pool that is not here is not allocated. Targets that nobody reports are not sanitized."""
     switch_health: Mapping[str, str] = field(default_factory=dict)
     """Redfish Status.Health of each switch that tells; the others feel well as far as is known."""
+
+    qos: Mapping[BindTarget, Qos] = field(default_factory=dict)
+    """Of every LD of a device with `qos` that is there and has power."""
 
     @property
     def complete(self) -> bool:
@@ -387,7 +403,18 @@ class Sanitize:
     target: BindTarget
 
 
-Step = Bind | Unbind | Allocate | Deallocate | Sanitize
+@dataclass(frozen=True, slots=True)
+class SetQos:
+    """Give an LD this bandwidth. Repeating it changes nothing.
+
+    Refused by hardware where the LDs of the device would have more than all of it allocated.
+    """
+
+    target: BindTarget
+    qos: Qos
+
+
+Step = Bind | Unbind | Allocate | Deallocate | Sanitize | SetQos
 """One command to hardware. Made by fabric.planner.plan, carried out by Driver.apply."""
 
 Place = VppbId | BindTarget

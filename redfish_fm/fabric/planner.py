@@ -6,11 +6,12 @@ DESIGN section 4: unbind before bind, grants wait for releases, unknown outcomes
 what one owner had is scrubbed before another has it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from redfish_fm.fabric.bandwidth_planner import plan_bandwidth
 from redfish_fm.fabric.ground import Ground, Targets
-from redfish_fm.fabric.model import Bind, BindTarget, Observation, Place, Step, Unbind, VppbId
+from redfish_fm.fabric.model import Bind, BindTarget, Observation, Place, Qos, Step, Unbind, VppbId
 from redfish_fm.fabric.parts_planner import PartsPlanner
 from redfish_fm.fabric.physical import Physical, Plain
 from redfish_fm.fabric.targets import order, overlaps
@@ -23,10 +24,11 @@ _Claim = tuple[VppbId, BindTarget]
 class Plan:
     """What to do next, and what can not be done yet.
 
-    `steps` are in order: unbinds, sanitizes, deallocates, allocates, binds. `waiting` are vPPBs
-    that need something which must not be done now; `unmet` wanted vPPBs and `unmet_parts` wanted
-    parts that were not observed as wanted; `foreign` observed bindings that are neither wanted
-    nor releasing, `foreign_parts` observed parts of pools that are neither wanted nor being freed.
+    `steps` are in order: unbinds, sanitizes, deallocates, allocates, binds, bandwidth. `waiting`
+    are vPPBs that need something which must not be done now; `unmet` wanted vPPBs and `unmet_parts`
+    wanted parts that were not observed as wanted; `foreign` observed bindings that are neither
+    wanted nor releasing, `foreign_parts` observed parts of pools that are neither wanted nor being
+    freed.
     """
 
     steps: tuple[Step, ...] = ()
@@ -38,6 +40,7 @@ class Plan:
 
 
 _PLAIN: Physical = Plain()
+_NO_WISHES: Mapping[BindTarget, Qos] = {}
 
 
 def plan(
@@ -50,6 +53,7 @@ def plan(
     freeing: Iterable[Allocation] = (),
     fresh: frozenset[VppbId] = frozenset(),
     physical: Physical = _PLAIN,
+    bandwidth: Mapping[BindTarget, Qos] = _NO_WISHES,
 ) -> Plan:
     """Return the steps that are safe now towards `wanted`, given one look at the fabric.
 
@@ -62,6 +66,7 @@ def plan(
     `fresh` are wanted vPPBs whose binding was never observed: what is dirty is sanitized before
     it is bound there. All others are bound again as they are: the contents are their owner's.
     `physical` knows which targets exist only while allocated, and which take each other.
+    `bandwidth` is what LDs are to have; what is asked of no LD stays as it is.
     """
     ground = Ground(observation, unsettled, physical)
     claims = sorted(wanted, key=lambda each: (each.vppb, order(each.target)))
@@ -91,6 +96,7 @@ def plan(
         *parts.deallocates,
         *parts.allocates,
         *planner.binds,
+        *plan_bandwidth(ground, bandwidth, observation.qos),
     )
     return Plan(
         steps,

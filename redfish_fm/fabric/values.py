@@ -8,7 +8,7 @@ service they are the URIs of the resources. Redfish: Endpoint, Zone, Connection,
 from dataclasses import dataclass
 from enum import Enum
 
-from redfish_fm.fabric.model import BindTarget, PartKind, PortId, VppbId
+from redfish_fm.fabric.model import BindTarget, PartKind, PortId, Qos, VppbId
 
 
 class Role(Enum):
@@ -159,6 +159,16 @@ class Allocation:
     size_mib: int
     holder: str
     shareable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QosWish:
+    """Bandwidth that an LD is wanted to have. `holder` is the id of its CXLLogicalDevice."""
+
+    fabric: str
+    target: BindTarget
+    qos: Qos
+    holder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +328,7 @@ class Rule(Enum):
     PART_OVERLAP = "4: overlaps another one"
     POOL_EXHAUSTED = "4: the pool has not enough free capacity or parts"
     NOT_CARVABLE = "4: nothing can be carved here"
+    BANDWIDTH = "4: more bandwidth is guaranteed than the device has"
     PART_IN_USE = "6: a connection grants it"
     MUTUALLY_EXCLUSIVE = "6: zoned together with an endpoint that excludes it"
     GROUP_IN_USE = "6: a connection names the endpoint group"

@@ -97,7 +97,8 @@ RULES: dict[Rule, RuleFunction] = {
 }
 """Every rule judged on a change, in the order in which a client reads the reasons.
 
-NO_PATH and NO_FREE_VPPB are judged where a vPPB is chosen (fabric.binding.binding_delta).
+NO_PATH and NO_FREE_VPPB are judged where a vPPB is chosen (fabric.binding.binding_delta),
+BANDWIDTH where an LD is changed (fabric.bandwidth.check_bandwidth).
 """
 
 NOT_OF_ZONES = frozenset(

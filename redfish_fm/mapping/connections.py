@@ -122,7 +122,7 @@ def _groups(connection: Connection | None, tip: Tip) -> dict[str, Document]:
 
 
 def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -> None:
-    """Refuse to rest on what may still be taken back: the only common zones, new groups or parts."""
+    """Refuse to rest on what may still be taken back: the only common zones, groups or parts."""
     before = () if old is None else (*old.initiator_groups, *old.target_groups)
     for group in (*connection.initiator_groups, *connection.target_groups):
         task = tip.busy(group)

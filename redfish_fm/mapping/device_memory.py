@@ -3,13 +3,13 @@
 Pure. Redfish: CXLLogicalDevice.v1_3_0, MemoryDomain.v1_5_1, MemoryChunks.v1_6_2. Fixed LDs have a
 domain each, with one chunk of all their memory. LDs out of a pool share domain "1", where clients
 carve chunks, each an LD of its own. A dynamic-capacity LD has no domain but regions.
-QoS is not shown: no driver sets it.
+QoS is what hardware says of it (`observed`), where a driver can set it.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from redfish_fm.fabric.model import Device, LogicalDevice, PartKind, Pool, PortId
+from redfish_fm.fabric.model import BindTarget, Device, LogicalDevice, PartKind, Pool, PortId
 from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.device_names import (
@@ -91,6 +91,9 @@ def render_memory(
     lds = logical_devices(device, ports)
     for ld in lds:
         _render_ld(out, device, ports, ld)
+        if device.qos and ports:
+            target = BindTarget(ports[0].switch, ports[0].port, ld.id)
+            out.facts.qos_targets[ld_uri(device, ld.id)] = (fabric, target)
     _put_pool(out.facts, device, fabric, ports)
     if not any(domain_id(device, ld) for ld in lds):
         return {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import VppbGrant
+from redfish_fm.mapping.bandwidth import read_wish
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.read import (
     members,
@@ -50,10 +51,15 @@ def apply_document(
 
 
 def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document | None) -> None:
-    """Make `index` reflect what is laid over the resource at `uri`: the port of a vPPB.
+    """Make `index` reflect what is laid over the resource at `uri`: port of a vPPB, QoS of an LD.
 
     A port that names no unit grants nothing, as if it were not there.
     """
+    if uri in facts.qos_targets:
+        wish = read_wish(uri, overlay, facts)
+        index.bandwidth.remove(uri)
+        if wish is not None:
+            index.bandwidth.put(wish)
     place = facts.vppb_at(uri)
     if place is None:
         return

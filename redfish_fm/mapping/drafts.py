@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
-from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind
@@ -114,6 +114,8 @@ class TakeBack(Enum):
     """The operation added members to it: remove exactly these again."""
     CLEAR_PORT = "clear-port"
     """The operation named a port in a vPPB's overlay: the vPPB names none again."""
+    RESTORE_OVERLAY = "restore-overlay"
+    """The operation laid wishes over a resource: what was laid over it before is there again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ class OperationDraft:
     `allocated` and `freed`. `joined` are those of `granted` that an earlier operation had bound
     for another holder. `holders` keep the granted bindings alive. `resource` is what `take_back`
     applies to, and `added` maps each member URI that the write added to it (endpoints of a zone,
-    chunks of a connection) to the units it brought, so that only what failed goes.
+    chunks of a connection) to the units it brought, so that only what failed goes. `bandwidth`
+    (before, after) is what LDs are to have; `overlay_before` the overlay there was ("" for none).
     """
 
     fabric: str
@@ -141,6 +144,8 @@ class OperationDraft:
     freed: tuple[Allocation, ...] = ()
     joined: tuple[tuple[Binding, Binding], ...] = ()
     holders: frozenset[str] = frozenset()
+    bandwidth: tuple[tuple[QosWish, QosWish], ...] = ()
+    overlay_before: str = ""
 
 
 @dataclass(frozen=True, slots=True)

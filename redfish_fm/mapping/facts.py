@@ -57,6 +57,9 @@ class Facts:
     """Namespaces that an import brought."""
     ways: dict[str, dict[str, str]] = field(default_factory=dict)
     """Unit of a device on several switch ports -> switch port -> the unit that is meant there."""
+    qos_targets: dict[str, tuple[str, BindTarget]] = field(default_factory=dict)
+    """Logical device whose bandwidth a driver can set -> its fabric, and what that driver calls
+    it."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
     _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
 

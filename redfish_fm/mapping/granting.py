@@ -56,7 +56,7 @@ def to_draft(grant: Grant, tip: Tip) -> Draft:
     wanted = {grant.uri: grant.wanted, **grant.others}
     occupied = _OffTheWay(tip.index, tip.occupied, grant.ways) if grant.ways else tip.occupied
     delta = binding_deltas(tip.index, wanted, occupied, grant.causes, grant.fixed)
-    violations = _distinct((*grant.violations, *_not_told(grant.violations, delta, tip.index)))
+    violations = _distinct((*grant.violations, *_not_told(grant, delta, tip.index)))
     if violations:
         raise to_error(violations, grant.pointers)
     written = grant.edits
@@ -102,16 +102,11 @@ _TELL_SHARING = frozenset({Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_R
 """Rules that say of a unit that another host has it."""
 
 
-def _not_told(
-    told: Iterable[Violation], delta: BindingDelta, index: FabricIndex
-) -> Iterator[Violation]:
+def _not_told(grant: Grant, delta: BindingDelta, index: FabricIndex) -> Iterator[Violation]:
     """Yield what the delta refuses, but for second hosts that a rule has told of already."""
-    sharing = {
-        unit
-        for violation in told
-        if violation.rule in _TELL_SHARING
-        for unit in _units_meant(violation.subject, index)
-    }
+    told = {each.subject for each in grant.violations if each.rule in _TELL_SHARING}
+    sharing = {unit for subject in told for unit in _units_meant(subject, index)}
+    sharing |= {unit for unit, cause in grant.causes.items() if cause in told}
     for unit, violation in zip(delta.refused_units, delta.violations, strict=True):
         if violation.rule is not Rule.HOST_SHARING or unit not in sharing:
             yield violation

@@ -4,8 +4,8 @@ Pure and mutable: one per reconcile loop. It compares each look with the one bef
 only what changed, so a look costs comparisons of the observation and the rendering of what is
 different. Owned here and nowhere else: Status of ports, vPPBs, devices, endpoints, zones,
 connections and parts of pools; LinkStatus, BindingStatus, BoundLDId and Links.Port of vPPBs,
-NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB of logical devices, extents of regions, our
-OEM part of pools.
+NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB and QoS of logical devices, extents of
+regions, our OEM part of pools.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from redfish_fm.fabric.health import Condition
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import BindTarget, Media, PartKind, PortId, VppbId
 from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role, Unit
-from redfish_fm.mapping import conditions
+from redfish_fm.mapping import bandwidth, conditions
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.capacity import (
     AWAITING,
@@ -373,6 +373,8 @@ class ObservedFabric:
         elif unit is not None and unit.target is not None and unit.target.ld is not None:
             state, more = self._logical_device(unit, unit.target, state)
             properties |= more
+            qos = self._last.qos.get(unit.target)
+            properties |= {} if qos is None else bandwidth.properties(qos)
         pool = self._pools_by_id.get(uri)
         if pool is not None:
             properties |= pool_properties(self._index, pool, self._last.parts)

@@ -5,17 +5,20 @@ undoing its grants means is decided here. Grants are taken back, releases never 
 (DESIGN section 4). Redfish: Task.v1_7_4.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import msgspec
 
+from redfish_fm.fabric.binding import wanted_by_zone
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Allocation, Binding
+from redfish_fm.fabric.values import Allocation, Binding, QosWish
+from redfish_fm.mapping.bandwidth import restored
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft, TakeBack, Tip
+from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish.changes import Edit, Space
@@ -71,11 +74,14 @@ class Operation:
     freed: tuple[Allocation, ...] = ()
     joined: tuple[tuple[Binding, Binding], ...] = ()
     holders: frozenset[str] = frozenset()
+    bandwidth: tuple[tuple[QosWish, QosWish], ...] = ()
+    restoring: tuple[QosWish, ...] = ()
+    overlay_before: str = ""
 
     @property
     def grants(self) -> bool:
         """Whether it asks hardware for something, which can be taken back."""
-        return bool(self.granted or self.allocated)
+        return bool(self.granted or self.allocated or self.bandwidth)
 
     @property
     def fresh(self) -> tuple[Binding, ...]:
@@ -117,6 +123,8 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         freed=plan.freed,
         joined=plan.joined,
         holders=plan.holders,
+        bandwidth=plan.bandwidth,
+        overlay_before=plan.overlay_before,
     )
 
 
@@ -166,6 +174,8 @@ def still_wanted(index: FabricIndex, operation: Operation) -> bool:
         record = index.bindings.get(granted.vppb)
         if record is not None and record.holders & operation.holders_added(granted):
             return True
+    if any(index.bandwidth.wishes.get(wish.holder) == wish for _, wish in operation.bandwidth):
+        return True
     return any(index.allocations.get(part.target) == part for part in operation.allocated)
 
 
@@ -181,9 +191,11 @@ def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
         return ()
     if not still_wanted(tip.index, operation):
         # The connections of a group may be gone while the group still names who was to join them.
-        left = operation.take_back is TakeBack.REMOVE_MEMBERS
-        return tuple(_documents_taken_back(tip, operation)) if left else ()
+        if operation.take_back is not TakeBack.REMOVE_MEMBERS:
+            return ()
+        return tuple(_documents_taken_back(tip, operation))
     edits = list(_documents_taken_back(tip, operation))
+    edits.extend(_no_longer_meant(tip, operation, edits))
     for granted in operation.granted:
         current = tip.index.bindings.get(granted.vppb)
         lost = operation.holders_added(granted)
@@ -193,9 +205,26 @@ def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
+def _no_longer_meant(tip: Tip, operation: Operation, edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Yield the end of what a zone held before, but not without the initiator that goes."""
+    granted = {each.vppb for each in operation.granted}
+    for edit in edits:
+        if edit.key == operation.uri and edit.post is not None and edit.key in tip.index.zones:
+            zone = read_zone(edit.key, msgspec.json.decode(edit.post))
+            meant = wanted_by_zone(tip.index, zone)
+            for held in tip.index.bindings_of_holder(edit.key):
+                if (held.unit, held.host) not in meant and held.vppb not in granted:
+                    left = held.holders - {edit.key}
+                    yield binding_edit(held, replace(held, holders=left) if left else None)
+
+
 def _documents_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
     if operation.take_back is TakeBack.CLEAR_PORT:
         yield from _port_cleared(tip, operation.uri)
+        return
+    if operation.take_back is TakeBack.RESTORE_OVERLAY:
+        edit = restored(tip, operation.uri, operation.overlay_before)
+        yield from () if edit is None else (edit,)
         return
     raw = tip.wanted(operation.uri)
     if raw is not None and operation.take_back is TakeBack.REMOVE_MEMBERS:

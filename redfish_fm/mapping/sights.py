@@ -14,6 +14,7 @@ from redfish_fm.fabric.model import (
     PartState,
     PortId,
     PortState,
+    Qos,
     VppbId,
 )
 from redfish_fm.fabric.values import Violation
@@ -58,12 +59,13 @@ class News:
 
 
 class Lasting:
-    """What was last seen of every port, vPPB and part. `bound` counts bound vPPBs by switch."""
+    """What was last seen of every port, vPPB, part and LD. `bound` counts bound vPPBs by switch."""
 
     def __init__(self) -> None:
         self.ports: dict[PortId, PortState] = {}
         self.bindings: dict[VppbId, BindTarget | None] = {}
         self.parts: dict[BindTarget, PartState] = {}
+        self.qos: dict[BindTarget, Qos] = {}
         self.bound: dict[str, int] = {}
         self.unreachable: frozenset[str] = frozenset()
 
@@ -81,7 +83,10 @@ class Lasting:
             change = (self.bindings.get(vppb) is not None) - (before is not None)
             self.bound[vppb.switch] = self.bound.get(vppb.switch, 0) + change
         news.vppbs = [*vppbs]
-        news.parts = [*_differences(self.parts, seen.parts, gone)]
+        news.parts = [
+            *_differences(self.parts, seen.parts, gone),
+            *_differences(self.qos, seen.qos, gone),
+        ]
         return news
 
 

@@ -82,6 +82,7 @@ TABLE: dict[Rule, Row] = {
     ),
     Rule.PART_OVERLAP: _in_use("AddressRangeOffsetMiB"),
     Rule.POOL_EXHAUSTED: Row(409, "Base.ResourceExhaustion", ("{holder}",), "MemoryChunkSizeMiB"),
+    Rule.BANDWIDTH: _in_use("QoS/AllocatedBandwidth"),
     Rule.PART_IN_USE: _in_use("Links"),
     Rule.MUTUALLY_EXCLUSIVE: Row(409, CONFLICT, _CONFLICT_ARGS),
     Rule.GROUP_IN_USE: _in_use("Links"),

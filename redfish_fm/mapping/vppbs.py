@@ -6,6 +6,7 @@ to take away (DESIGN section 4): it is refused, whichever port is asked for.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -56,6 +57,8 @@ def _bound(uri: str, fabric: str, vppb: VppbId, port: str, tip: Tip) -> Draft:
     found = check_vppb(tip.index, vppb, unit, host, holder=uri, status=tip.status)
     if not found:
         _refuse_foreign(uri, vppb, port, tip)
+    # What the client named is the port, not what is behind it.
+    found = [replace(each, subject=port) if each.subject == unit else each for each in found]
     wanted = wanted_by_vppb(tip.index, vppb, unit)
     asked = Grant(
         OutcomeKind.CHANGED,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from redfish_fm.mapping import (
     accounts,
     address_pools,
+    bandwidth,
     chunks,
     connections,
     endpoints,
@@ -73,6 +74,7 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
 """What has rules of its own, in DOCUMENT space; the rest is generic."""
 
 LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
+    ("CXLLogicalDevice", WriteKind.PATCH): bandwidth.patch,
     ("VirtualPCI2PCIBridge", WriteKind.PATCH): vppbs.patch,
 }
 """What has rules of its own where it is laid over inventory; the rest is generic too."""

@@ -119,37 +119,54 @@ def _comparison(expression: Comparison) -> _Value:
     if expression.instants:
         left, right = _dated(left), _dated(right)
     if expression.operator == "eq":
-        return lambda document: _holds(_equal, left(document), right(document))
+        return lambda document: _equal(left(document), right(document))
     if expression.operator == "ne":
-        return lambda document: not _holds(_equal, left(document), right(document))
-    before = _ordered(_ORDERS[expression.operator])
-    return lambda document: _holds(before, left(document), right(document))
-
-
-def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
-    if not isinstance(left, list) and not isinstance(right, list):
-        return compare(left, right)
-    return any(compare(one, other) for one in _flat(left) for other in _flat(right))
+        return lambda document: not _equal(left(document), right(document))
+    order = _ORDERS[expression.operator]
+    upwards = expression.operator in ("lt", "le")
+    return lambda document: _ordered(order, upwards, left(document), right(document))
 
 
 def _equal(left: Any, right: Any) -> bool:
-    # In Python True is 1, in JSON it is not.
-    return left == right and isinstance(left, bool) == isinstance(right, bool)
+    """Return whether any of one side equals any of the other; objects equal nothing."""
+    if isinstance(left, list) or isinstance(right, list):
+        keys = {_key(each) for each in _flat(left)} - {_NO_SCALAR}
+        return any(_key(each) in keys for each in _flat(right))
+    if left == right:
+        return _key(left) == _key(right) != _NO_SCALAR
+    return False
 
 
-def _ordered(order: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def compare(left: Any, right: Any) -> bool:
-        return _comparable(left, right) and order(left, right)
+def _ordered(order: Callable[[Any, Any], bool], upwards: bool, left: Any, right: Any) -> bool:
+    """Return whether any of one side comes before, or after, any of the other.
 
-    return compare
+    Of arrays the outermost elements decide, so that two of them do not cost their product.
+    """
+    for kind in _KINDS:
+        ones = [each for each in _flat(left) if _is(kind, each)]
+        others = [each for each in _flat(right) if _is(kind, each)]
+        if not ones or not others:
+            continue
+        if upwards and order(min(ones), max(others)):
+            return True
+        if not upwards and order(max(ones), min(others)):
+            return True
+    return False
 
 
-def _comparable(left: Any, right: Any) -> bool:
-    if isinstance(left, bool) or isinstance(right, bool):
-        return False
-    if isinstance(left, int | float):
-        return isinstance(right, int | float)
-    return isinstance(left, str | datetime) and type(left) is type(right)
+_KINDS: tuple[Any, ...] = (str, int | float, datetime)
+_NO_SCALAR = ("object", None)
+
+
+def _is(kind: Any, value: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _key(value: Any) -> tuple[str, Any]:
+    """Return what makes a value equal to another. In Python True is 1, in JSON it is not."""
+    if isinstance(value, dict | list):
+        return _NO_SCALAR
+    return ("condition" if isinstance(value, bool) else "scalar", value)
 
 
 def _dated(value: _Value) -> _Value:

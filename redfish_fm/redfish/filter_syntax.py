@@ -121,12 +121,13 @@ _DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]++)?)?"
     r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_NAME = "[A-Za-z_@#$][A-Za-z0-9_.:@#$-]*+"
 _TOKEN = re.compile(
     rf"(?P<date>{_DATE_TIME.pattern})"
     r"|(?P<number>[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
     r"|(?P<text>'(?:[^']++|'')*+')"
-    r"|(?P<name>[A-Za-z_@#$][A-Za-z0-9_.:@#$-]*+)"
-    r"|(?P<mark>[()/])"
+    rf"|(?P<name>{_NAME}(?:/{_NAME})*+)"
+    r"|(?P<mark>[()])"
 )
 _BLANKS = re.compile(r"[ \t]*+")
 _WORD_NEXT = re.compile(r"[A-Za-z0-9_@#$.'-]")
@@ -258,23 +259,13 @@ class _Parser:
         raise FilterError(Problem.FORMAT, token.at)
 
     def _path(self) -> Path:
-        at = self._token.at
-        names = [self._name()]
-        while self._take("/"):
-            names.append(self._name())
-        if self._token.text == "(":
-            # contains(…), any(…)
-            raise FilterError(Problem.UNSUPPORTED, at)
-        return Path(tuple(names), at)
-
-    def _name(self) -> str:
         token = self._token
-        if token.kind != "name":
-            self._refuse()
-        if token.text.startswith("$"):
-            raise FilterError(Problem.UNSUPPORTED, token.at)
         self._next()
-        return token.text
+        names = tuple(token.text.split("/"))
+        if self._token.text == "(" or any(name.startswith("$") for name in names):
+            # contains(…), any(…), $it, $count
+            raise FilterError(Problem.UNSUPPORTED, token.at)
+        return Path(names, token.at)
 
     def _take(self, text: str) -> bool:
         return self._taken((text,)) != ""

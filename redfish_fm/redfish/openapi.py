@@ -7,12 +7,13 @@ are described by their type and a reference to its published schema; that schema
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from redfish_fm import __version__
 from redfish_fm.redfish.catalog import Catalog, TypeInfo
 from redfish_fm.redfish.headers import JSON
+from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.request_schemas import action_schema, create_schema, patch_schema
 from redfish_fm.redfish.routes import Route, Routes
 from redfish_fm.redfish.targets import PUBLIC
@@ -25,9 +26,14 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 _PLAIN = re.compile(r"[A-Za-z]\w{3,}")
 _NO_PLAIN = frozenset({"true", "false", "null"})
 _ERROR = {"$ref": "#/components/responses/Error"}
-_COLLECTION_QUERY = ("top", "skip", "only")
+_COLLECTION_QUERY = ("filter", "top", "skip", "only")
 _QUERY: Document = {
-    "expand": {"name": "$expand", "schema": {"type": "string"}},
+    "expand": {
+        "name": "$expand",
+        "schema": {"type": "string", "pattern": rf"^[.*~](\(\$levels=[1-{LEVELS_MAX}]\))?$"},
+    },
+    "excerpt": {"name": "excerpt", "allowEmptyValue": True, "schema": {"const": ""}},
+    "filter": {"name": "$filter", "schema": {"type": "string"}},
     "select": {"name": "$select", "schema": {"type": "string"}},
     "top": {"name": "$top", "schema": {"type": "integer", "minimum": 0}},
     "skip": {"name": "$skip", "schema": {"type": "integer", "minimum": 0}},
@@ -42,12 +48,18 @@ _SUMMARIES = {
 }
 
 
-def openapi(catalog: Catalog, uris: Iterable[str], documents: Iterable[tuple[str, str]]) -> bytes:
+TypeOf = Callable[[str], str | None]
+"""Gives the type of the resource at a URI, "Zone" style, or None."""
+
+
+def openapi(
+    catalog: Catalog, uris: Iterable[str], type_of: TypeOf, documents: Iterable[tuple[str, str]]
+) -> bytes:
     """Return the document as YAML, of a service that serves `uris` (no trailing slash).
 
     `documents` are URI and media type of what is served besides resources.
     """
-    return _Maker(catalog).make(uris, documents)
+    return _Maker(catalog).make(served_routes(catalog, uris, type_of), documents)
 
 
 class _Maker:
@@ -58,10 +70,10 @@ class _Maker:
         self._schemas: Document = dict(_SCHEMAS)
         self._parameters: Document = {name: {"in": "query", **row} for name, row in _QUERY.items()}
 
-    def make(self, uris: Iterable[str], documents: Iterable[tuple[str, str]]) -> bytes:
+    def make(self, routes: Iterable[Route], documents: Iterable[tuple[str, str]]) -> bytes:
         """Return the whole document."""
         paths: Document = {uri: _plain_document(uri, media) for uri, media in documents}
-        for route in served_routes(self._catalog, uris):
+        for route in routes:
             paths[route.uri] = self._path(route)
         monitor = self._catalog.task_monitor
         if self._catalog.uri_of("TaskCollection") in paths:
@@ -108,7 +120,11 @@ class _Maker:
             return {"requestBody": body, "responses": _answers("204", "202")}
         match method:
             case "get" | "head":
-                names = ("expand", "select", *(_COLLECTION_QUERY if info.collection else ()))
+                names = (
+                    "expand",
+                    "select",
+                    *(_COLLECTION_QUERY if info.collection else ("excerpt",)),
+                )
                 query = [{"$ref": f"#/components/parameters/{name}"} for name in names]
                 public: Document = {"security": []} if route.uri in PUBLIC else {}
                 responses = {**self._shown("200", info, method), **_answers("304")}
@@ -164,15 +180,19 @@ class _Maker:
         return {"parameters": found} if found else {}
 
 
-def served_routes(catalog: Catalog, uris: Iterable[str]) -> Iterator[Route]:
-    """Yield the routes of all templates that `uris` fit, and of what collections can hold."""
+def served_routes(catalog: Catalog, uris: Iterable[str], type_of: TypeOf) -> Iterator[Route]:
+    """Yield the routes of all templates that `uris` fit, and of what collections can hold.
+
+    What stands where no schema places it is a route of its own; types nobody published are none.
+    """
     routes = Routes(catalog)
     served: dict[str, TypeInfo] = {}
     for uri in uris:
-        template = catalog.template_of(uri)
-        info = None if template in served else catalog.type_of(uri)
-        if template is not None and info is not None:
-            served[template] = info
+        template = catalog.template_of(uri) or uri
+        if template not in served:
+            info = catalog.type_of(uri) or catalog.types.get(type_of(uri) or "")
+            if info is not None:
+                served[template] = info
     for template, info in list(served.items()):
         member = catalog.types.get(info.member or "")
         for below in () if member is None else (*member.uris, *member.uris_deprecated):

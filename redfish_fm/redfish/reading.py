@@ -37,8 +37,16 @@ MayRead = Callable[[Representation], bool]
 
 Pairs = tuple[tuple[str, str], ...]
 
-_STEP = 25
-"""Members that a filter looks at between two pauses: about a millisecond when none is cached."""
+_PAUSE = 2_000_000
+"""Work of a filter between two pauses, in bytes of members times characters of the filter:
+at most a millisecond (25 small members, a short filter)."""
+
+_READING = 50
+"""What looking a member up and reading it costs, as characters of a filter."""
+
+_HEAVY = 50 * _PAUSE
+"""A member of so much work (a zone of thousands of endpoints, a long filter) is left to a thread:
+it would hold up all others for tens of milliseconds, and there is no pause inside one member."""
 
 
 class Reader:
@@ -88,20 +96,21 @@ class Reader:
         if query.excerpt:
             document = self._excerpt(target.shown, document)
         if collection:
-            match = None if query.filter is None else self._match(query.filter, target.info)
-            await self._fill(document, query, pairs, may_read, match)
+            await self._fill(document, target.info, query, pairs, may_read)
         elif query.expand is not None:
             await _in_turns(self._expansion(query, query.expand, may_read), document)
         body = msgspec.json.encode(_cut(document, query, collection))
         return _answering(target, target.shown, body)
 
     async def _fill(
-        self, document: Any, query: Query, pairs: Pairs, may_read: MayRead, match: Match | None
+        self, document: Any, info: TypeInfo | None, query: Query, pairs: Pairs, may_read: MayRead
     ) -> None:
         """Put into a collection the members that the query chooses, expanded where it says so."""
         members = members_of(document)
-        if match is not None:
-            members = await self._matching(members, match, may_read)
+        if query.filter is not None:
+            match = self._match(query.filter, info)
+            chars = len(query.filter.text)
+            members = await self._matching(members, match, chars, may_read)
         start = query.skip or 0
         if query.skiptoken is not None:
             start = after(members, document["@odata.id"], query.skiptoken)
@@ -125,16 +134,23 @@ class Reader:
         except FilterError as error:
             raise filter_refusal(error, asked.text) from None
 
-    async def _matching(self, members: list[Any], match: Match, may_read: MayRead) -> list[Any]:
-        """Return the members that match, letting other requests run in between."""
-        matching = []
-        for number, member in enumerate(members, 1):
-            if number % _STEP == 0:
-                await asyncio.sleep(0)
+    async def _matching(
+        self, members: list[Any], match: Match, chars: int, may_read: MayRead
+    ) -> list[Any]:
+        """Return the members that match a filter of so many characters; others run meanwhile."""
+        matching, done = [], 0
+        for member in members:
             found = self._resources.get(normal(member["@odata.id"]))
+            work = (len(found.body) if found else _READING) * (_READING + chars)
+            done += work
+            if done > _PAUSE:
+                done = 0
+                await asyncio.sleep(0)
             if found is None or not may_read(found):
                 continue
-            if match(msgspec.json.decode(found.body)):
+            document = msgspec.json.decode(found.body)
+            heavy = work > _HEAVY
+            if await asyncio.to_thread(match, document) if heavy else match(document):
                 matching.append(member)
         return matching
 

@@ -175,8 +175,8 @@ class Service:
 
     async def _describe(self, served: Callable[[], Iterable[str]]) -> None:
         """Make the OpenAPI document when it is first asked for, off the event loop."""
-        uris, documents = tuple(served()), self._targets.documents
-        self._targets.describe_by(await asyncio.to_thread(openapi, self._catalog, uris, documents))
+        what = (tuple(served()), self._targets.type_at, self._targets.documents)
+        self._targets.describe_by(await asyncio.to_thread(openapi, self._catalog, *what))
         self._served = None
 
     async def _repeated(
@@ -200,7 +200,8 @@ class Service:
     def _read(self, request: Request, target: Target) -> Response:
         if target.kind is TargetKind.MONITOR:
             return self._commands.monitor(target)
-        _if_match(request, target)
+        if "if-match" in request.headers:
+            _if_match(request, target)
         unless = etag.parse_if_none_match(request.headers.get("if-none-match"))
         if not etag.none_match(unless, target.shown.etag):
             return self._answers.not_modified(target)
@@ -232,7 +233,8 @@ class Service:
             check_content_type(request.headers, request.body)
             check_content_encoding(request.headers)
         check_accept(request.headers, target.media)
-        check_accept_encoding(request.headers)
+        if "accept-encoding" in request.headers:
+            check_accept_encoding(request.headers["accept-encoding"])
         check_odata_version(request.headers)
 
     def _authorize(self, method: str, target: Target, principal: Principal) -> None:

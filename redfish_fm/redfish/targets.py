@@ -91,6 +91,11 @@ class Targets:
         fixed = {uri: target.media for uri, target in self._documents.items()}
         return sorted({**fixed, SERVICE_DOCUMENT: JSON, OPENAPI: YAML}.items())
 
+    def type_at(self, uri: str) -> str | None:
+        """Return the type of the resource at `uri`, or None where there is none."""
+        found = self._resources.describe(uri)
+        return None if found is None else found.type_name
+
     def describe_by(self, openapi: bytes) -> None:
         """Serve `openapi` as the OpenAPI document."""
         self._documents[OPENAPI] = _document(OPENAPI, openapi, YAML)

@@ -17,6 +17,11 @@ from redfish_fm.redfish.requests import Response
 _JOIN_BELOW_BYTES = 64 << 10
 """Bodies below this are sent together with their head; above, a copy costs more than a call."""
 
+_TLS_PIECE_BYTES = 256 << 10
+"""asyncio's TLS hands on all it is given at once, and counts nothing of it as unsent: only what
+is written while the socket is full makes it pause."""
+
+_NOTHING = memoryview(b"")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -110,16 +115,28 @@ class Answer(web.StreamResponse):
         head, body = self._rendered
         if len(body) < _JOIN_BELOW_BYTES:
             transport.write(head + body)
-        else:
+        elif self._request.protocol.ssl_context is None:
             transport.write(head)
             transport.write(body)
+        else:
+            transport.write(head)
+            await self._drain(self._request, transport, memoryview(body))
         if self._request.protocol.writing_paused:
             await self._drain(self._request, transport)
 
-    async def _drain(self, request: web.BaseRequest, transport: asyncio.Transport) -> None:
+    async def _drain(
+        self, request: web.BaseRequest, transport: asyncio.Transport, rest: memoryview = _NOTHING
+    ) -> None:
+        """Write `rest` in pieces, each when the client has taken enough of those before."""
+        protocol = request.protocol
         try:
             async with asyncio.timeout(self._write_timeout_s):
-                await request.writer.drain()
+                for start in range(0, len(rest), _TLS_PIECE_BYTES):
+                    transport.write(rest[start : start + _TLS_PIECE_BYTES])
+                    if protocol.writing_paused:
+                        await request.writer.drain()
+                if protocol.writing_paused:
+                    await request.writer.drain()
         except TimeoutError as error:
             transport.abort()
             raise ConnectionResetError("the client does not read its answer") from error

@@ -12,7 +12,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from aiohttp.http import HttpVersion10
+from aiohttp.http import HttpVersion10, HttpVersion11
 
 from redfish_fm.clocks import Clock, SystemClock
 from redfish_fm.redfish.requests import Request, Response
@@ -170,6 +170,8 @@ class HttpServer:
 
     async def _read(self, raw: web.BaseRequest) -> Request:
         headers = _headers(raw)
+        if raw.version > HttpVersion11:
+            raise _Refused(505)
         if not _is_host(headers.get("host", "")):
             raise _Refused(400)
         method = raw.method

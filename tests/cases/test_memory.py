@@ -11,6 +11,7 @@ from redfish_fm.config import Config
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
 from redfish_fm.fabric.model import BindTarget, Media
 from redfish_fm.store.base import StoredState
+from redfish_fm.redfish.requests import Response
 from tests.cases.stack import Stack, a_stack
 from tests.control.builders import links, zone_body
 from tests.redfish.builders import keys
@@ -258,9 +259,36 @@ async def test_a_chunk_changes_its_names_only() -> None:
 async def test_bandwidth_that_no_driver_sets_is_not_taken() -> None:
     async with a_stack(mixed()) as stack:
         refused = await stack.ask("PATCH", f"{LDS}/0", {"QoS": {"LimitPercent": 50}})
-        # A logical device takes no PATCH at all: nothing of it can be set.
-        assert refused.status == 405
+        assert refused.status == 400 and keys(refused) == ["PropertyNotWritable"]
         assert "QoS" not in await stack.get(f"{LDS}/0")
+
+
+@in_virtual_time
+async def test_lds_share_the_bandwidth_of_their_device() -> None:
+    async with a_stack(mixed()) as stack:
+        lds = LDS.replace("pooled1", "fixed1")
+
+        async def give(number: int, **qos: int) -> Response:
+            return await stack.ask("PATCH", f"{lds}/{number}", {"QoS": qos})
+
+        answer = await give(0, AllocatedBandwidth=60, LimitPercent=80)
+        assert answer.status == 200
+        shown = {"AllocatedBandwidth": 60, "LimitPercent": 80}
+        assert json.loads(answer.body)["QoS"] == shown == (await stack.get(f"{lds}/0"))["QoS"]
+        assert (await give(1, AllocatedBandwidth=20)).status == 200
+        refused = await give(2, AllocatedBandwidth=21)
+        assert refused.status == 409 and keys(refused).count("PropertyValueResourceConflict") == 2
+        assert all(f"{lds}/{other}" in str(json.loads(refused.body)) for other in (0, 1))
+        wrong = await give(2, AllocatedBandwidth=101, LimitPercent=-1)
+        assert wrong.status == 400 and keys(wrong) == ["PropertyValueOutOfRange"] * 2
+        stack.rig.faults("CXL").next_apply(None, Slow(20.0))
+        accepted = await give(0, AllocatedBandwidth=10)
+        assert accepted.status == 202
+        assert (await stack.get(f"{lds}/0"))["QoS"] == shown
+        assert (await give(0, AllocatedBandwidth=11)).status == 409
+        await settled(stack)
+        found = (await stack.get(f"{lds}/0"))["QoS"]
+        assert found == {"AllocatedBandwidth": 10, "LimitPercent": 80}
 
 
 @in_virtual_time
@@ -305,6 +333,39 @@ async def test_hosts_share_a_region_that_was_made_for_it_and_no_other() -> None:
         await post(stack, REGIONS.replace("/0/", "/1/"), body)
         exclusive = await post(stack, REGIONS, body | {"ShareableRegion": True})
         assert (await stack.get(exclusive))["RegionNumber"] == 1
+
+
+@in_virtual_time
+async def test_a_region_shows_where_hardware_laid_it() -> None:
+    async with a_stack(mixed()) as stack:
+
+        async def region(size_mib: int) -> str:
+            return await post(stack, REGIONS, {"RegionType": "Dynamic", "RegionSizeMiB": size_mib})
+
+        await region(512)
+        middle = await region(1024)
+        await region(DYNAMIC_MIB - 2048)
+        assert (await stack.get(middle))["RegionBaseOffsetMiB"] == 512
+        extents = [{"ExtentOffsetMiB": 0, "ExtentSizeMiB": 1024}]
+        assert (await stack.get(middle))["MemoryExtents"] == extents
+        assert (await stack.get(middle))["ExtentsCount"] == 1
+        await stack.ask("DELETE", middle)
+        await settled(stack)
+        stack.rig.faults("CXL").next_apply(None, Slow(20.0))
+        # What was given back and what was never used: two runs of addresses.
+        answer = await stack.ask("POST", REGIONS, {"RegionType": "Dynamic", "RegionSizeMiB": 1536})
+        assert answer.status == 202
+        members = (await stack.get(REGIONS))["Members"]
+        (made,) = [each["@odata.id"] for each in members
+                   if (await stack.get(each["@odata.id"]))["RegionSizeMiB"] == 1536]  # fmt: skip
+        assert not {"MemoryExtents", "ExtentsCount"} & (await stack.get(made)).keys()
+        await settled(stack)
+        shown = await stack.get(made)
+        assert shown["RegionBaseOffsetMiB"] == 512 and shown["ExtentsCount"] == 2
+        assert shown["MemoryExtents"] == [
+            {"ExtentOffsetMiB": 0, "ExtentSizeMiB": 1024},
+            {"ExtentOffsetMiB": DYNAMIC_MIB - 1024, "ExtentSizeMiB": 512},
+        ]
 
 
 @in_virtual_time

@@ -16,6 +16,8 @@ CLASSES = {
     "ZONE",
     "DRIVER",
     "HEALTH",
+    "QUERY",
+    "TRANSPORT",
 }
 HERE = Path(__file__).parent
 ROW = re.compile(r"^\| ([A-Z]{2}-\d{2}) \| (\S.*) \| (\S.*) \|$", re.MULTILINE)

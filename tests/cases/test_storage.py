@@ -7,7 +7,7 @@ import pytest
 
 from redfish_fm.control.base import Base
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
-from redfish_fm.fabric.model import BindTarget, PortId
+from redfish_fm.fabric.model import BindTarget, Media, PortId
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.store.memory import DurableState
 from tests.cases.stack import Stack, a_stack
@@ -79,6 +79,23 @@ def attached(stack: Stack) -> set[tuple[str, int | None]]:
 
 async def state(stack: Stack, uri: str) -> str:
     return str((await stack.get(uri))["Status"]["State"])
+
+
+@in_virtual_time
+async def test_a_volume_that_moves_to_another_host_keeps_its_data() -> None:
+    async with a_stack(mixed()) as stack:
+        moving = await volume(stack)
+        for initiator, host in ((H1, "host1"), (H2, "host2")):
+            held = await made(stack, CONNECTIONS, connection(initiator, moving))
+            assert attached(stack) == {(host, 1)}
+            await gone(stack, held)
+            assert attached(stack) == set()
+            (state,) = stack.rig.hardware["NVMeoF"].part_states("jbof1").values()
+            assert state.media is Media.CLEAN
+        done = [each.what for each in stack.rig.oracle("NVMeoF").actions("NVMeoF")]
+        assert done.count("bind") == 2 and "sanitize" not in done
+        await gone(stack, moving)
+        assert await used(stack) == 0
 
 
 # -- what is served --------------------------------------------------------------------------

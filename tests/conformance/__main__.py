@@ -17,7 +17,16 @@ from tests.conformance import packs
 from tests.conformance.findings import Finding
 from tests.conformance.processes import ToolFailed
 from tests.conformance.protocol_validator import no_namespace
-from tests.conformance.runs import PROTOCOL, RUNS, Result, Run, perform, perform_protocol
+from tests.conformance.runs import (
+    PROTOCOL,
+    RUNS,
+    USE_CASES,
+    Result,
+    Run,
+    perform,
+    perform_protocol,
+    perform_use_cases,
+)
 
 _AT_ONCE = 2
 _LINE = "{:<34} {:>6} {:>6} {:>6} {:>11} {:>7}  {}"
@@ -28,7 +37,7 @@ _BROKEN = (ToolFailed, AssertionError, subprocess.SubprocessError, OSError)
 
 def main(arguments: list[str] | None = None) -> int:
     """Perform the named runs, or all; return the exit code."""
-    names = [*(run.name for run in RUNS), PROTOCOL]
+    names = [*(run.name for run in RUNS), PROTOCOL, USE_CASES]
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("run", nargs="*", help=f"{', '.join(names)}; default: all")
     parser.add_argument("--untested", action="store_true", help="list NOT_TESTED assertions too")
@@ -40,17 +49,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"conformance: SKIPPED, nothing was checked: {reason}")
         return 0
     chosen = [run for run in RUNS if not options.run or run.name in options.run]
-    protocol = PROTOCOL in options.run or not options.run
+    further = {name for name in (PROTOCOL, USE_CASES) if name in options.run or not options.run}
     start_s = time.monotonic()
     print(_LINE.format("run", "PASS", "WARN", "FAIL", "NOT TESTED", "time", ""))
     with tempfile.TemporaryDirectory(prefix="conformance-") as place:
-        good = _perform_all(chosen, protocol, Path(place), options.untested)
+        good = _perform_all(chosen, further, Path(place), options.untested)
     verdict = "all within bounds" if good else "NOT within bounds"
     print(f"conformance: {verdict}, {time.monotonic() - start_s:.0f} s")
     return 0 if good else 1
 
 
-def _perform_all(chosen: list[Run], protocol: bool, place: Path, untested: bool) -> bool:
+def _perform_all(chosen: list[Run], further: set[str], place: Path, untested: bool) -> bool:
     csdl = packs.unpack_csdl(place / "csdl")
     mockups = packs.unpack_mockups(place / "mockups")
 
@@ -63,8 +72,10 @@ def _perform_all(chosen: list[Run], protocol: bool, place: Path, untested: bool)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         verdicts = [pool.submit(whole, run) for run in chosen]
-        if protocol:
+        if PROTOCOL in further:
             verdicts.append(pool.submit(_protocol, place / PROTOCOL, untested))
+        if USE_CASES in further:
+            verdicts.append(pool.submit(_use_cases, place / USE_CASES, untested))
         return all([verdict.result() for verdict in verdicts])
 
 
@@ -79,6 +90,13 @@ def _protocol(place: Path, untested: bool) -> bool:
         return _show(perform_protocol(place), untested)
     except _BROKEN as error:
         return _broken(PROTOCOL, error)
+
+
+def _use_cases(place: Path, untested: bool) -> bool:
+    try:
+        return _show(perform_use_cases(place), untested)
+    except _BROKEN as error:
+        return _broken(USE_CASES, error)
 
 
 def _broken(name: str, error: BaseException) -> bool:

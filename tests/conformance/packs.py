@@ -13,7 +13,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CSDL_PACKS = ("dmtf-2025.4-csdl", "snia-swordfish-1.2.7-schemas")
 MOCKUP_PACK = "mockups-dmtf-2025.4-repaired"
-TOOLS = ("redfish_service_validator", "redfish_protocol_validator")
+TOOLS = (
+    "redfish_service_validator",
+    "redfish_protocol_validator",
+    "redfish_use_case_checkers",
+)
 
 
 def shared() -> Path:

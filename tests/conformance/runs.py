@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.conformance import content, protocol_validator, service_validator
+from tests.conformance import content, protocol_validator, service_validator, use_cases
 from tests.conformance.findings import Bounds, Report, excess
 from tests.e2e.service import Client, serving
 
@@ -59,6 +59,8 @@ RUNS = (
     Run("public-composability", _IMPORTED, content.public_composability, mockup=True, before=True),
 )
 PROTOCOL = "protocol"
+USE_CASES = "use-cases"
+_CASES = ("QueryParameters",)
 
 
 def perform(run: Run, place: Path, csdl: Path, mockups: dict[str, Path]) -> Iterator[Result]:
@@ -84,6 +86,18 @@ def perform_protocol(place: Path) -> Result:
     start_s = time.monotonic()
     report = protocol_validator.validate(place, "--topology", "two-hosts")
     return Result(PROTOCOL, report, time.monotonic() - start_s)
+
+
+def perform_use_cases(place: Path) -> Result:
+    """Run the use case checkers on a fresh `two-hosts`; all of it must be tested and pass."""
+    start_s = time.monotonic()
+    arguments = ("--topology", "two-hosts", "--state", str(place / "state"))
+    with serving(*arguments, tls=True) as (_, url):
+        report = use_cases.check(url, place / "report", _CASES)
+    problems = excess(report, _STRICT)
+    if report.untested:
+        problems.append(f"{report.untested} not tested")
+    return Result(USE_CASES, report, time.monotonic() - start_s, problems)
 
 
 def _validated(run: Run, name: str, url: str, csdl: Path, place: Path, made: list[str]) -> Result:

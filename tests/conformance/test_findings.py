@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conformance import packs, protocol_validator, runs, service_validator
+from tests.conformance import packs, protocol_validator, runs, service_validator, use_cases
 from tests.conformance.__main__ import main
 from tests.conformance.findings import Bounds, Finding, Report, excess
 from tests.conformance.items import ITEMS, item_of
@@ -50,6 +50,14 @@ def test_totals_and_findings_of_the_service_validator_are_read() -> None:
 def test_a_validator_without_totals_has_failed() -> None:
     with pytest.raises(ToolFailed, match="Traceback"):
         service_validator.read("Traceback (most recent call last):", LOG)
+
+
+def test_totals_and_failures_of_the_use_case_checkers_are_read() -> None:
+    report = use_cases.read(OUTPUT, LOG)
+    assert (report.passed, report.warned, report.failed, report.untested) == (3227, 1, 2, 3583)
+    assert [each.level for each in report.findings] == ["WARN", "FAIL", "FAIL"]
+    with pytest.raises(ToolFailed, match="Traceback"):
+        use_cases.read("Traceback (most recent call last):", LOG)
 
 
 def test_the_table_of_the_protocol_validator_is_read_with_item_numbers() -> None:

@@ -532,8 +532,9 @@ async def test_a_defect_of_one_driver_ends_neither_its_loop_nor_anybody_else(met
         assert rig.bound() == {HOST1: GPU1}
 
 
+@pytest.mark.parametrize("error", [DriverUnavailable("no watch"), RuntimeError("a driver's bug")])
 @in_virtual_time
-async def test_a_watch_that_breaks_off_is_begun_again() -> None:
+async def test_a_watch_that_breaks_off_is_begun_again(error: Exception) -> None:
     clock = VirtualClock()
     hardware = Hardware(PCIE, clock)
 
@@ -543,7 +544,7 @@ async def test_a_watch_that_breaks_off_is_begun_again() -> None:
         def watch(self):
             self.watches += 1
             if self.watches < 3:
-                raise DriverUnavailable("no watch")
+                raise error
             return super().watch()
 
     driver = Deaf(hardware, clock, clock)

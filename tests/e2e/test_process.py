@@ -120,6 +120,32 @@ def test_a_taken_port_is_told_in_one_line() -> None:
     assert not any("Traceback" in each for each in complaints)
 
 
+def test_a_fault_of_the_file_is_seen_in_redfish(tmp_path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text("faults:\n- {at_s: 2, fault: link-down, object: pcie1/D1}\n")
+    with serving("--ephemeral", *TWO_HOSTS, "--faults", str(faults)) as (_, url):
+        client = Client(url)
+        port = f"{PCIE}/Switches/pcie1/Ports/D1"
+        deadline_s = time.monotonic() + 60
+        while (seen := client.get(port))["LinkStatus"] != "LinkDown":
+            assert time.monotonic() < deadline_s, seen
+            time.sleep(0.05)
+        client.close()
+
+
+def test_a_file_of_faults_with_mistakes_ends_it_before_anything_is_served(tmp_path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text(
+        "faults:\n- {at_s: 2, fault: nope, object: pcie1/D1}\n"
+        "- {at_s: 2, fault: link-up, object: nowhere}\n"
+    )
+    code, lines, told = failing("--ephemeral", *TWO_HOSTS, "--faults", str(faults))
+    assert code == 1 and not any("ready" in line for line in lines)
+    assert any("line 2" in each and "'nope'" in each for each in told)
+    assert any("line 3" in each and "'nowhere'" in each for each in told)
+    assert not any("Traceback" in each for each in told)
+
+
 def test_metrics_and_health_answer_without_a_login(tmp_path) -> None:
     with serving("--state", str(tmp_path / "state"), *TWO_HOSTS) as (_, url):
         client = Client(url)

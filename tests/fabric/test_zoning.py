@@ -12,7 +12,7 @@ from tests.fabric.builders import a_fabric, connection, put_target, zone
 from tests.fabric.devices import a_chunk, granting, pooled_mld
 from tests.fabric.scenarios import SCENARIOS, Scenario, known
 
-JUDGED_ELSEWHERE = {Rule.NO_FREE_VPPB, Rule.NO_PATH}
+JUDGED_ELSEWHERE = {Rule.BANDWIDTH, Rule.NO_FREE_VPPB, Rule.NO_PATH}
 
 
 def by_name(scenario: Scenario) -> str:

@@ -1,6 +1,7 @@
 """Pages: $top, $skip, page_size and the links from one page to the next."""
 
 import json
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,14 +11,23 @@ from hypothesis import strategies as st
 
 from redfish_fm.redfish.paging import COUNT, NEXT, next_link
 from redfish_fm.redfish.view import Origin
-from tests.redfish.builders import ZONES, Bench
+from tests.redfish.builders import SESSIONS, ZONES, Bench
 
 Query = tuple[tuple[str, str], ...]
 
 
+@cache
+def kept(page_size: int | None) -> Bench:
+    """Return a service that any number of examples may share: one costs 60 ms to make."""
+    return Bench(page_size=page_size, limit=1_000_000)
+
+
 def a_bench(count: int, page_size: int | None = None) -> Bench:
     """Return a service with `count` zones in one collection."""
-    bench = Bench(page_size=page_size)
+    return filled(Bench(page_size=page_size), count)
+
+
+def filled(bench: Bench, count: int) -> Bench:
     members = [f"{ZONES}/{number}" for number in range(count)]
     for uri in members:
         bench.view.put(uri, "Zone", Origin.WANTED)
@@ -161,7 +171,7 @@ async def test_any_walk_gives_what_was_asked_for_once(
     query = [("$expand", ".")] if expand else []
     query += [] if skip is None else [("$skip", str(skip))]
     query += [] if top is None else [("$top", str(top))]
-    found = await pages(a_bench(count, size), tuple(query))
+    found = await pages(filled(kept(size), count), tuple(query))
     walked = [number for each in found for number in numbers(each)]
     asked = list(range(count))[skip or 0 :]
     assert walked == (asked if top is None else asked[:top])
@@ -173,7 +183,7 @@ class Changing:
     """A walk through a collection whose members come and go between the pages."""
 
     def __init__(self, names: set[str], size: int) -> None:
-        self.bench = Bench(page_size=size)
+        self.bench = kept(size)
         self.names = names
         self.publish()
 
@@ -236,3 +246,24 @@ async def test_top_is_counted_down_while_members_go() -> None:
 async def test_any_token_is_a_place_in_the_collection(token: str) -> None:
     document = await page(a_bench(5), (("$skiptoken", token),))
     assert document[COUNT] == 5
+
+
+async def test_sessions_that_stay_are_shown_once_while_others_end() -> None:
+    bench = Bench(page_size=2)
+    opened = [(await bench.sessions.create("op", "192.0.2.1"))[1].id for _ in range(8)]
+    shown: list[str] = []
+    query: Query = ()
+    ended: set[str] = set()
+    while True:
+        response = await bench.send("GET", SESSIONS, query=query)
+        document = json.loads(response.body)
+        last = [member["@odata.id"].rsplit("/", 1)[-1] for member in document["Members"]]
+        shown += last
+        if NEXT not in document:
+            break
+        if last[-1] in opened:
+            await bench.sessions.delete(last[-1])
+            ended.add(last[-1])
+        query = tuple(parse_qsl(document[NEXT].partition("?")[2], keep_blank_values=True))
+    assert ended
+    assert sorted(each for each in shown if each in opened) == sorted(opened)

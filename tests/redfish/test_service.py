@@ -119,7 +119,7 @@ ORDER: list[tuple[str, str, Any, dict[str, Any], int, str]] = [
     ("GET", "/redfish/v2", None, {}, 404, "ResourceMissingAtURI"),
     ("GET", "/redfish/v1//", None, {}, 404, "ResourceMissingAtURI"),
     ("GET", f"{ZONES}/../../../etc/passwd", None, {}, 404, "ResourceMissingAtURI"),
-    ("GET", ZONES, None, {"query": (("$filter", "x"),)}, 501, "QueryParameterUnsupported"),
+    ("GET", ZONES, None, {"query": (("$format", "x"),)}, 501, "QueryParameterUnsupported"),
     ("GET", ZONES, None, {"query": (("$orderby", ""),)}, 501, "QueryParameterUnsupported"),
     ("PATCH", ZONE, NAMES, {"query": (("$select", "x"),)}, 400, "QueryNotSupportedOnOperation"),
     ("GET", "/redfish/v1/", None, {"odata_version": "4.1"}, 412, "PreconditionFailed"),

@@ -126,7 +126,6 @@ async def test_connect_reaches_the_handler_and_closes(serve: Serve) -> None:
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"nonsense\r\n\r\n",
-        b"GET /x HTTP/9.9\r\nHost: fm\r\n\r\n",
         b"GET  HTTP/1.1\r\nHost: fm\r\n\r\n",
         b"GET /x HTTP/1.1\r\n\r\n",
         b"GET /x HTTP/1.1\r\nHost: fm\r\nHost: fm\r\n\r\n",

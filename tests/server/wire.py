@@ -45,6 +45,7 @@ class Client:
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    patience_s: float = PATIENCE_S
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
@@ -52,7 +53,7 @@ class Client:
 
     async def reply(self, head_only: bool = False) -> Reply:
         """Read exactly one response."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self.patience_s):
             head = await self.reader.readuntil(b"\r\n\r\n")
             lines = head.decode().split("\r\n")
             version, status, _ = lines[0].split(" ", 2)

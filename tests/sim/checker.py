@@ -18,13 +18,11 @@ from redfish_fm.control.base import Base
 from redfish_fm.control.state import WantedState
 from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_vppb, wanted_by_zone
 from redfish_fm.fabric.model import (
-    Bind,
     BindTarget,
     Observation,
     PortId,
     Sanitize,
     Step,
-    Unbind,
     VppbId,
 )
 from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
@@ -154,7 +152,8 @@ class Checker:
             (target, other)
             for number, (vppb, target) in enumerate(held)
             for second, other in held[number + 1 :]
-            if plant.host(vppb) != plant.host(second) and self._seen_to_collide(plant, look, target, other)
+            if plant.host(vppb) != plant.host(second)
+            and self._seen_to_collide(plant, look, target, other)
         ]
         if shared and self.process is not None:
             told = {target for pair in shared for target in pair}

@@ -295,7 +295,9 @@ class Client:
         known = self.checker.mirror.index.zones
         zones = sorted(known)
         made = [each for each in zones if known[each].zone_type is ZoneType.ENDPOINTS]
-        return self.rng.choice(made if made and self.rng.random() < 0.97 else zones) if zones else None
+        return (
+            self.rng.choice(made if made and self.rng.random() < 0.97 else zones) if zones else None
+        )
 
     def tag(self, process: Process, uri: str) -> str | None:
         found = process.kernel.published.get(uri)

@@ -177,12 +177,29 @@ class Disorder:
             for vppb, target in plant.bound().items():
                 if (vppb, target) not in known and not plant.is_ours(vppb):
                     plant.execute(Unbind(vppb, target), "outside")
-            for target in plant.allocated():
-                if target not in parts and not plant.is_honest(target):
-                    for step in (Sanitize(target), Deallocate(target)):
-                        # It takes a while to sanitize: he comes again.
-                        with contextlib.suppress(Refused):
-                            plant.execute(step, "outside")
+            exist = plant.allocated()
+            for target, has in exist.items():
+                part = checker.mirror.index.allocations.get(target)
+                other = part is not None and has != (part.size_mib, part.shareable)
+                if (target not in parts or other) and not plant.is_honest(target):
+                    # It takes a while to sanitize: he comes again.
+                    _strike(plant, [*_unbinds(plant, target), Sanitize(target), Deallocate(target)])
+            for target in checker.mirror.index.allocations:
+                device = plant.devices.at(target)
+                if device is not None and target not in exist:
+                    # Nothing is allocated under who is bound to it: where a device was replaced,
+                    # somebody has to say that what was in it is gone for good.
+                    _strike(plant, _unbinds(plant, target))
+
+
+def _unbinds(plant: Plant, target: BindTarget) -> list[Step]:
+    return [Unbind(vppb, each) for vppb, each in plant.bound().items() if each == target]
+
+
+def _strike(plant: Plant, steps: list[Step]) -> None:
+    for step in steps:
+        with contextlib.suppress(Refused):
+            plant.execute(step, "outside")
 
 
 def _targets(plant: Plant, switch: str) -> list[BindTarget]:

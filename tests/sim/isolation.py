@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import FabricKind
-from redfish_fm.fabric.values import Binder, Connection, Region, Volume, Zone, ZoneType
+from redfish_fm.fabric.values import Binder, Chunk, Connection, Region, Volume, Zone, ZoneType
 
 Held = dict[str, set[tuple[str, str]]]
 """Unit -> (host, who gives it to that host)."""
@@ -228,7 +228,9 @@ class _View:
         index = self.index
         places: dict[object, str] = {}
         sums: dict[str, int] = defaultdict(int)
-        parts = (*index.chunks.values(), *index.regions.values(), *index.volumes.values())
+        parts: list[Chunk | Region | Volume] = [
+            *index.chunks.values(), *index.regions.values(), *index.volumes.values()
+        ]  # fmt: skip
         for part in parts:
             if part.allocation is None:
                 continue

@@ -205,7 +205,10 @@ def deallocate_before_clean() -> AbstractContextManager[Any]:
         if not wanted and target in ground.parts and ground.idle(target):
             self.deallocates.append(Deallocate(target))
 
-    return patch.object(PartsPlanner, "free", free)
+    stack = ExitStack()
+    stack.enter_context(patch.object(PartsPlanner, "free", free))
+    stack.enter_context(patch.object(PartsPlanner, "scrub_released", lambda _self, _target: None))
+    return stack
 
 
 def deallocate_while_bound() -> AbstractContextManager[Any]:
@@ -233,36 +236,15 @@ def allocation_forgotten_on_take_back() -> AbstractContextManager[Any]:
     return patch.object(Operations, "_stopping", mutant)
 
 
-def shared_is_ignored() -> AbstractContextManager[Any]:
-    """What is to be shared is allocated for one host."""
-    allocate = vars(PartsPlanner)["allocate"]
-
-    def mutant(self: PartsPlanner) -> None:
-        allocate(self)
-        self.allocates = [replace(each, shareable=False) for each in self.allocates]
-
-    return patch.object(PartsPlanner, "allocate", mutant)
-
-
-def everything_is_shared() -> AbstractContextManager[Any]:
-    """Every part is allocated for several hosts, and bound to whoever asks."""
-    allocate = vars(PartsPlanner)["allocate"]
-
-    def mutant(self: PartsPlanner) -> None:
-        allocate(self)
-        self.allocates = [replace(each, shareable=True) for each in self.allocates]
-
-    return patch.object(PartsPlanner, "allocate", mutant)
-
-
 def fixed_vppb_is_ignored() -> AbstractContextManager[Any]:
     """A unit that a client puts on one vPPB is bound to whichever is free."""
-    begin = binding_module._Ledger.__init__
+    ledger = vars(binding_module)["_Ledger"]
+    begin = ledger.__init__
 
     def make(self: Any, index: Any, occupied: Any, _fixed: Any) -> None:
         begin(self, index, occupied, {})
 
-    return patch.object(binding_module._Ledger, "__init__", make)
+    return patch.object(ledger, "__init__", make)
 
 
 def allocate_before_room() -> AbstractContextManager[Any]:
@@ -288,11 +270,6 @@ def other_way_is_free() -> AbstractContextManager[Any]:
 def parts_under_change_are_granted() -> AbstractContextManager[Any]:
     """A connection rests on a part, zone or group that may still be taken back."""
     return patch.object(connections, "_refuse_doubtful", lambda *_: None)
-
-
-def occupied_is_forgotten() -> AbstractContextManager[Any]:
-    """Numbers and vPPBs that are still being given up are chosen again."""
-    return patch.object(TipView, "occupied", frozenset())
 
 
 def accounts_forget_what_is_scrubbed() -> AbstractContextManager[Any]:
@@ -372,17 +349,15 @@ RULE_MUTANTS: dict[str, tuple[tuple[Rule, ...], Mutant]] = {
         ("CONNECTION_CHUNK_FOREIGN off", "memory", (Rule.CONNECTION_CHUNK_FOREIGN,), {}),
         ("CONNECTION_CHUNK_MISSING off", "memory", (Rule.CONNECTION_CHUNK_MISSING,), {}),
         ("CONNECTION_REGION_FOREIGN off", "memory", (Rule.CONNECTION_REGION_FOREIGN,),
-         {"regions": 4}),
+         {"regions": 4, "dynamic_lds": 2}),
         ("CONNECTION_LUN off", "storage", (Rule.CONNECTION_LUN,), {"namespaces": 4}),
         ("CONNECTION_SIDES off", "groups", (Rule.CONNECTION_SIDES,), {"regions": 4}),
         ("TARGET_UNAVAILABLE off", "zones", (Rule.TARGET_UNAVAILABLE,), {"device_every_s": 1.0}),
         ("DUPLICATE_MEMBER off", "", (Rule.DUPLICATE_MEMBER,), {}),
         ("UNKNOWN_MEMBER off", "", (Rule.UNKNOWN_MEMBER,), {}),
         ("FOREIGN_FABRIC off", "", (Rule.FOREIGN_FABRIC,), {"gpus": 1}),
-        ("NOT_BINDABLE off", "groups", (Rule.NOT_BINDABLE,), {"regions": 4}),
         ("ZONE_IN_USE off", "memory", (Rule.ZONE_IN_USE,), {}),
         ("ZONE_NESTING off", "", (Rule.ZONE_NESTING,), {}),
-        ("ZONE_TYPE off", "", (Rule.ZONE_TYPE,), {}),
         ("MAX_ZONES off", "zones", (Rule.MAX_ZONES,), {"max_zones": 2}),
         ("PART_SIZE off", "memory", (Rule.PART_SIZE,), {"pooled": 4}),
         ("PART_RANGE off", "memory", (Rule.PART_RANGE,), {"regions": 4}),
@@ -391,18 +366,18 @@ RULE_MUTANTS: dict[str, tuple[tuple[Rule, ...], Mutant]] = {
         ("PART_IN_USE off", "memory", (Rule.PART_IN_USE,), {}),
         ("GROUP_IN_USE off", "groups", (Rule.GROUP_IN_USE,), {"regions": 4}),
         ("DEFAULT_ROUTING off", "hands", (Rule.DEFAULT_ROUTING,), {}),
-        ("VPPB_HELD off", "hands", (Rule.VPPB_HELD,), {}),
-        ("VPPB_WRONG_UNIT off", "hands", (Rule.VPPB_WRONG_UNIT,), {}),
     )
 }  # fmt: skip
 """Which rules are off, and the mutant."""
 
 ENGINE_MUTANTS: dict[str, Mutant] = {
-    "bind before unbind": bind_before_unbind,
+    "bind before unbind": focused("zones", bind_before_unbind),
     "no barrier": no_barrier,
     "barrier of an earlier look": barrier_of_an_earlier_look,
-    "restart forgets what was sent": forgetful_restart,
-    "rollback of a release": rollback_of_a_release,
+    "restart forgets what was sent": focused(
+        "zones", forgetful_restart, crash_every_s=1.0, command_s=0.3, operation_s=1.0
+    ),
+    "rollback of a release": focused("zones", rollback_of_a_release),
     "journal drops one write in 50": journal_drops_one_in_50,
     "publish before durable": publish_before_durable,
     "take_back forgets to release": take_back_forgets_to_release,
@@ -412,18 +387,13 @@ ENGINE_MUTANTS: dict[str, Mutant] = {
     "everything is fresh": focused("memory", everything_is_fresh, keeps_bindings=False),
     "silence is clean": focused("memory", silence_is_clean, device_every_s=1.0),
     "sanitize while bound": focused("memory", sanitize_while_bound),
-    "deallocate before clean": focused("memory", deallocate_before_clean),
-    "deallocate while bound": focused("memory", deallocate_while_bound),
     "allocation forgotten on take_back": focused("memory", allocation_forgotten_on_take_back),
-    "shared is ignored": focused("memory", shared_is_ignored, regions=4),
-    "everything is shared": focused("memory", everything_is_shared, regions=4),
     "fixed vPPB is ignored": focused("hands", fixed_vppb_is_ignored),
     "freed before it is gone": focused("memory", allocate_before_room),
     "released before it is scrubbed": released_before_scrubbed,
     "groups do not follow": focused("groups", groups_do_not_follow, regions=4),
     "the other way is free": focused("zones", other_way_is_free, dual=1, functions=2),
     "parts under change are granted": focused("memory", parts_under_change_are_granted),
-    "what is given up is chosen again": focused("memory", occupied_is_forgotten),
     "used capacity is not counted": focused("memory", accounts_forget_what_is_scrubbed, pooled=4),
     "parts are not said anew": focused("memory", shown_at_first_and_never_again, pooled=4),
 }
@@ -455,6 +425,10 @@ HARDWARE_MUTANTS: dict[str, Mutant] = {
 }  # fmt: skip
 
 BY_TABLE: dict[Rule, str] = {
+    Rule.NOT_BINDABLE: "who can not do its part has nothing that could be bound",
+    Rule.ZONE_TYPE: "mapping refuses it once more, and what is there already is never that",
+    Rule.VPPB_HELD: "whoever chooses the vPPB refuses it once more",
+    Rule.VPPB_WRONG_UNIT: "mapping finds no unit behind the port",
     Rule.CONNECTION_ACCESS: "every part of these worlds may be read and written",
     Rule.CONNECTION_VOLUME_FOREIGN: "a world has one subsystem",
     Rule.LD_FM_OWNED: "no inventory here has an endpoint for FFFFh",
@@ -462,6 +436,7 @@ BY_TABLE: dict[Rule, str] = {
     Rule.PORT_HAS_INITIATOR: "clients do not make endpoints",
     Rule.NOT_CARVABLE: "mapping refuses a domain that can not be cut before rules are asked",
     Rule.MUTUALLY_EXCLUSIVE: "no endpoint here excludes another",
+    Rule.BANDWIDTH: "clients guarantee no bandwidth, and hardware here does not ration it",
     Rule.NO_PATH: "every host has a virtual switch on every switch",
     Rule.NO_FREE_VPPB: "without a vPPB there is nothing to record: no decision to make wrong",
 }
@@ -472,3 +447,18 @@ MUTANTS: dict[str, Mutant] = {
     **ENGINE_MUTANTS,
     **HARDWARE_MUTANTS,
 }
+
+RARE: frozenset[str] = frozenset(
+    {
+        "CONNECTION_CHUNK_MISSING off",
+        "CONNECTION_REGION_FOREIGN off",
+        "CONNECTION_SIDES off",
+        "silence is clean",
+        "groups do not follow",
+        "the other way is free",
+        "bind before unbind, hardware rebinds",
+        "deallocate while bound, hardware lets it",
+        "unready parts, hardware binds them",
+    }
+)
+"""Mutants that take many seeds: `make soak` looks for them."""

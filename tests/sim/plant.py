@@ -170,7 +170,9 @@ class Plant(Hardware):
                 return f"{mine} sees what {others} left in it" if exposes else None
             case Sanitize() | Deallocate() if users:
                 return f"it is bound to {users}"
-            case Deallocate() if content is not None and content.media is not Media.CLEAN:
+            case Deallocate() if (
+                device.facts.sanitizes and content is not None and content.media is not Media.CLEAN
+            ):
                 return f"it is {content.media.value}"
         return None
 

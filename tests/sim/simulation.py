@@ -220,13 +220,15 @@ class World:
         found += [f"bound in vain {place}" for place in bound - wanted]
         found += [f"not allocated {parts[each]} {each}" for each in parts.keys() - exist.keys()]
         found += [f"allocated in vain {each}" for each in exist.keys() - parts.keys()]
-        found += [f"{each} is {exist[each]}, not {parts[each]}" for each in parts.keys() & exist.keys()
-                  if exist[each] != parts[each]]  # fmt: skip
+        others = [each for each in parts.keys() & exist.keys() if exist[each] != parts[each]]
+        found += [f"{each} is {exist[each]}, not {parts[each]}" for each in others]
         found += [f"open {each.id} {each.state}" for each in checker.open_operations()]
         kernel = process.kernel
         if not kernel.published.seq == kernel.writer.tip.seq == self.durable.seq:
             found.append("something is in flight")
-        if any(loop.violations or loop.foreign or loop.foreign_parts for loop in kernel.loops.values()):
+        if any(
+            loop.violations or loop.foreign or loop.foreign_parts for loop in kernel.loops.values()
+        ):
             found.append("violations or foreign bindings are reported")
         finished = len(checker.mirror.operations)
         if finished > self.weather.finished_kept + 1:

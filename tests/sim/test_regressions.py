@@ -275,7 +275,7 @@ def test_a_part_number_that_is_being_given_back_in_flight_is_not_chosen_again() 
 
 
 def test_members_whose_connection_was_deleted_meanwhile_go_when_they_are_taken_back() -> None:
-    """The edit of a group was answered 409, or its Task cancelled, and the group kept the member."""
+    """The edit of a group was answered 409, but the group kept the member."""
 
     async def story(world: World) -> None:
         teller, index = Teller(world), world.checker.mirror.index
@@ -335,6 +335,22 @@ def test_a_vppb_is_not_busy_for_ever_when_its_switch_fell_silent_meanwhile() -> 
         await asyncio.sleep(6.0)
 
     assert_all_well(play(_memory(), story))
+
+
+def test_what_a_zone_held_before_goes_with_the_initiator_that_is_taken_back() -> None:
+    """A PATCH changed one endpoint of a host for its other one, and a unit for another; when that
+    was taken back nobody initiated any more, but what had stayed was still recorded and bound."""
+
+    async def story(world: World) -> None:
+        teller = Teller(world)
+        first, second = HOST1, f"{PCIE}/Endpoints/host1-2"
+        kept = f"{PCIE}/Endpoints/gpu3"
+        assert await teller.zone(PCIE, [second, kept, GPU1], Id="mine") == 201
+        teller.plant("PCIe").faults.next_apply("pcie1", Refuse(), only=(Bind,))
+        body = {"Links": {"Endpoints": refs([first, kept, GPU2])}}
+        assert await teller.ask("PATCH", f"{PCIE}/Zones/mine", body) in (202, 409)
+
+    assert_all_well(play(_with(pcie_switches=2), story))
 
 
 def _with(**changes: Any) -> Weather:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.sim.simulation import Report, simulate
 
-SEEDS, STEPS, PARTS = 150, 120, 6
-SOAK_SEEDS, SOAK_STEPS = 600, 200
+SEEDS, STEPS, PARTS = 120, 120, 6
+SOAK_SEEDS, SOAK_STEPS = 400, 200
 
 pytestmark = pytest.mark.expects_errors
 
@@ -51,8 +51,34 @@ def test_soak(seed_base: int) -> None:
     _run(seed_base, SOAK_SEEDS, SOAK_STEPS, total)
     print()
     print("\n".join(f"{count:8} {name}" for name, count in sorted(total.items())))
+    print(f"{share(total):8.1%} of the requests accepted")
+    for kind in KINDS:
+        asked, accepted = total[f"asked {kind}"], total[f"accepted {kind}"]
+        print(f"{accepted:8} of {asked:6} accepted ({accepted / max(1, asked):4.0%}): {kind}")
+    assert total["seeds"] >= 200
     assert total["steps"] >= 20_000
+    assert total["crashes"] >= 300
+    assert total["rebuilt"] > 0 and total["truths compared"] > 0
+    for kind in KINDS:
+        assert total[f"accepted {kind}"] >= 200, kind
     _assert_busy(total)
+
+
+KINDS = (
+    "Zones POST", "Zones PATCH", "Zones ACTION", "Zones DELETE", "Default zone PATCH",
+    "Default zone routing PATCH", "Connections POST", "Connections ACTION", "Connections DELETE",
+    "EndpointGroups POST", "EndpointGroups PATCH", "EndpointGroups DELETE", "MemoryChunks POST",
+    "MemoryChunks DELETE", "MemoryRegions POST", "MemoryRegions DELETE", "Volumes POST",
+    "Volumes DELETE", "VPPBs PATCH", "Tasks DELETE",
+)  # fmt: skip
+"""Everything that clients write; the soak run has to accept each often enough to mean it."""
+
+
+def share(total: Counter[str]) -> float:
+    """Return which part of the requests was accepted."""
+    accepted = sum(total[f"{verb} {status}"] for verb in ("POST", "PATCH", "ACTION", "DELETE")
+                   for status in (200, 201, 202, 204))  # fmt: skip
+    return accepted / total["requests"]
 
 
 def _run(first: int, count: int, steps: int, total: Counter[str]) -> None:
@@ -68,15 +94,18 @@ def _run(first: int, count: int, steps: int, total: Counter[str]) -> None:
 
 def _assert_busy(total: Counter[str]) -> None:
     """A simulation in which everything is refused would prove nothing."""
-    accepted = sum(total[f"{verb} {status}"] for verb in ("POST", "PATCH", "ACTION", "DELETE")
-                   for status in (200, 201, 202, 204))  # fmt: skip
-    assert accepted >= 0.3 * total["requests"]
+    assert share(total) >= 0.3
     seeds = total["seeds"]
     assert total["hardware command"] > 3 * seeds
     assert total["operations completed"] > 3 * seeds
     for kind in ("refuse", "slow", "lost", "dropped", "late", "restart", "pretend"):
         assert total[f"fault {kind}"] > 0, kind
-    for event in ("crashes", "hung up", "taken back", "races", "rebuilt", "violations shown",
+    for step in ("Allocate", "Bind", "Deallocate", "Sanitize", "Unbind"):
+        assert total[f"hardware command {step}"] > seeds / 10, step
+        for kind in ("refuse", "slow", "lost", "late"):
+            assert total[f"fault {kind} of {step.lower()}"] > 0, (kind, step)
+    for event in ("devices pulled", "devices without power", "devices replaced", "devices back",
+                  "crashes", "hung up", "taken back", "races", "rebuilt", "violations shown",
                   "store failed", "store full", "store unknown before", "store unknown after",
                   "hardware late", "hardware outside"):  # fmt: skip
         assert total[event] > 0, event

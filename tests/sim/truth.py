@@ -6,6 +6,7 @@ forgets to refuse is seen as well.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.devices import Devices
@@ -64,7 +65,7 @@ def capacity_faults(devices: Mapping[str, SimulatedDevice]) -> Iterator[str]:
             for part in device.parts.values()
             for extent in part.extents
         )
-        for (_, end), (start, _) in zip(extents, extents[1:], strict=False):
+        for (_, end), (start, _) in pairwise(extents):
             if start < end:
                 yield f"{device.facts.id}: address {start} MiB is in two parts"
         if extents and extents[-1][1] > pool.capacity_mib:

@@ -142,7 +142,7 @@ def draw(seed: int, steps: int = 100) -> Weather:
 
 
 def _forgets(rng: random.Random) -> frozenset[Forgets]:
-    """Mostly hardware that says yes to everything; sometimes some of it, sometimes a careful one."""
+    """Mostly hardware that says yes to all; sometimes to some of it, sometimes a careful one."""
     roll = rng.random()
     if roll < 0.6:
         return CARELESS

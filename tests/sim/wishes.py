@@ -34,7 +34,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         ],
         "storage": [
             (3, storage.make), (2, storage.give_back), (4, storage.connect),
-            (2, storage.disconnect), (2, storage.add), (1, storage.remove), (1, storage.zone),
+            (2, storage.disconnect), (7, storage.add), (5, storage.remove), (1, storage.zone),
         ],
         "groups": [
             (2, groups.post), (4, groups.edit), (1, groups.delete), (3, groups.connect),
@@ -43,8 +43,8 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
             (3, hands.bind), (2, hands.free), (2, hands.default_members), (2, hands.route),
         ],
         "others": [
-            (1, client.delete_task), (1, client.read_task), (1, client.race), (1, client.describe),
-            (1, client.odd_zone),
+            (2, client.delete_task), (1, client.read_task), (1, client.race), (1, client.describe),
+            (2, client.odd_zone),
         ],
     }  # fmt: skip
     return [
@@ -139,7 +139,7 @@ class Memory(_Wishes):
                 await self._write(process, "DELETE", connection)
         await self._write(process, "DELETE", part)
 
-    def _part(self) -> Chunk | Region | None:
+    def part(self) -> Chunk | Region | None:
         """Return something that a connection may grant, mostly what nobody has."""
         index = self._index
         parts = {**index.chunks, **index.regions}
@@ -150,7 +150,7 @@ class Memory(_Wishes):
 
     async def zone_for(self, process: Process) -> None:
         """Zone the LD of a part with a host, so that it can be connected."""
-        part = self._part()
+        part = self.part()
         if part is None:
             return
         ends = self._index.endpoints_of_unit(part.unit if isinstance(part, Chunk) else part.ld)
@@ -166,7 +166,7 @@ class Memory(_Wishes):
         await self._write(process, "POST", uri, body, (*initiators, target))
 
     async def connect(self, process: Process) -> None:
-        part = self._part()
+        part = self.part()
         if part is not None:
             await self._connect(process, part, 1)
 
@@ -178,15 +178,16 @@ class Memory(_Wishes):
 
     async def _connect(self, process: Process, part: Chunk | Region, count: int) -> None:
         index = self._index
-        targets = sorted(
-            index.endpoints_of_unit(part.unit if isinstance(part, Chunk) else part.ld)
-        )
-        if self._often(0.04):
-            targets = [end for end in sorted(index.endpoints) if index.endpoints[end].host is None]
+        targets = sorted(index.endpoints_of_unit(part.unit if isinstance(part, Chunk) else part.ld))
+        if self._often(0.08):
+            # Another target, that somebody could be connected to: the part is not its.
+            ends = (end for zone in index.zones.values() for end in zone.endpoints)
+            others = {end for end in ends if end in index.endpoints and index.endpoints[end].units}
+            targets = sorted(others - set(targets)) or targets
         target = self._one(targets)
         if target is None:
             return
-        initiators = self._meeting(target)
+        initiators = self.meeting(target)
         if not initiators or self._often(0.1):
             initiators = self._client.initiators(index.endpoints[target].fabric)
         initiators = self._rng.sample(initiators, min(count, len(initiators)))
@@ -203,7 +204,7 @@ class Memory(_Wishes):
         uri = f"/redfish/v1/Fabrics/{index.endpoints[target].fabric}/Connections"
         await self._write(process, "POST", uri, body, adds)
 
-    def _meeting(self, target: str) -> list[str]:
+    def meeting(self, target: str) -> list[str]:
         """Return the initiators that share a zone with a target."""
         index = self._index
         zones = [index.zones[zone] for zone in sorted(index.zones_of(target))]
@@ -251,7 +252,7 @@ class Storage(_Wishes):
     def _rows(self, count: int) -> list[str]:
         index = self._index
         free = [v for v in sorted(index.volumes) if not index.connections_of_part(v)]
-        volumes = free if free and self._often(0.5) else sorted(index.volumes)
+        volumes = free if free and self._often(0.8) else sorted(index.volumes)
         return self._rng.sample(volumes, min(count, len(volumes)))
 
     async def connect(self, process: Process) -> None:
@@ -266,7 +267,7 @@ class Storage(_Wishes):
         initiators = self._client.initiators(fabric)
         rows = [{"Volume": refs([each])[0], "AccessCapabilities": ["Read", "Write"]}
                 for each in volumes]  # fmt: skip
-        if self._often(0.2):
+        if self._often(0.4):
             for row in rows:
                 row["LUN"] = self._rng.randrange(3)
         links = {"InitiatorEndpoints": refs(initiators)}
@@ -290,7 +291,7 @@ class Storage(_Wishes):
         if connection is not None and volumes:
             path = f"{connection}/Actions/Connection.AddVolumeInfo"
             body: dict[str, Any] = {"Volume": refs(volumes)[0], "AccessCapabilities": ["Read"]}
-            if self._often(0.2):
+            if self._often(0.4):
                 body["LUN"] = self._rng.randrange(3)
             await self._write(process, "POST", path, body, volumes)
 
@@ -303,7 +304,8 @@ class Storage(_Wishes):
 
     async def zone(self, process: Process) -> None:
         """Limit somebody to a zone: here zones grant nothing."""
-        fabric = self._one(v.allocation.fabric for v in self._index.volumes.values() if v.allocation)
+        volumes = self._index.volumes.values()
+        fabric = self._one(each.allocation.fabric for each in volumes if each.allocation)
         if fabric is None:
             return
         ends = [*self._client.initiators(fabric), *self._client.targets(fabric, 1)]
@@ -318,7 +320,8 @@ class Groups(_Wishes):
         fabric = self._rng.choice(self._client.population.fabrics)
         ends = self._some(fabric)
         body = {"Links": {"Endpoints": refs(ends)}}
-        await self._write(process, "POST", f"/redfish/v1/Fabrics/{fabric}/EndpointGroups", body, ends)
+        uri = f"/redfish/v1/Fabrics/{fabric}/EndpointGroups"
+        await self._write(process, "POST", uri, body, ends)
 
     async def edit(self, process: Process) -> None:
         used = [g for g in self._index.groups if self._index.connections_of_group(g)]
@@ -332,6 +335,12 @@ class Groups(_Wishes):
         role = Role.INITIATOR if initiates or not known.endpoints else Role.TARGET
         others = [each.id for each in self._client.population.of(known.fabric, role)
                   if each.id not in ends]  # fmt: skip
+        connections = sorted(self._index.connections_of_group(group))
+        if connections and self._often(0.8):
+            # Who may join is who shares a zone with what the connection aims at.
+            targets = self._index.connections[connections[0]].targets
+            meeting = Memory(self._client).meeting(targets[0]) if targets else []
+            others = [each for each in meeting if each not in ends]
         if others and (not ends or self._often(0.6)):
             ends.append(self._rng.choice(others))
         await self._write(process, "PATCH", group, {"Links": {"Endpoints": refs(ends)}}, ends)
@@ -348,7 +357,7 @@ class Groups(_Wishes):
                   if any(index.endpoints[end].host for end in each.endpoints
                          if end in index.endpoints)]  # fmt: skip
         group = self._one(each.id for each in groups)
-        part = memory._part()
+        part = memory.part()
         if group is None or part is None:
             return
         fabric = index.groups[group].fabric
@@ -359,7 +368,7 @@ class Groups(_Wishes):
             return
         if not any(set(index.groups[group].endpoints) <= set(index.zones[zone].endpoints)
                    for zone in index.zones_of(target)):  # fmt: skip
-            ends = memory._meeting(target)[:1]
+            ends = memory.meeting(target)[:1]
             if ends and self._often(0.8) and not index.connections_of_group(group):
                 body = {"Links": {"Endpoints": refs(ends)}}
                 await self._write(process, "PATCH", group, body, ends)
@@ -368,7 +377,7 @@ class Groups(_Wishes):
             "InitiatorEndpointGroups": refs([group]), "TargetEndpoints": refs([target])
         }  # fmt: skip
         if self._often(0.03):
-            links["InitiatorEndpoints"] = refs(memory._meeting(target)[:1])
+            links["InitiatorEndpoints"] = refs(memory.meeting(target)[:1])
         row = {name: refs([part.id])[0], "AccessCapabilities": ["Read", "Write"]}
         body = {"ConnectionType": "Memory", f"{name}Info": [row], "Links": links}
         uri = f"/redfish/v1/Fabrics/{fabric}/Connections"

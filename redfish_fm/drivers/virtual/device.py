@@ -21,7 +21,9 @@ from redfish_fm.fabric.model import (
     PartKind,
     PartState,
     PortId,
+    Qos,
     Sanitize,
+    SetQos,
     VppbId,
 )
 
@@ -29,8 +31,9 @@ from redfish_fm.fabric.model import (
 class SimulatedDevice:
     """The state of one device, reached through `ports` (in the order of the inventory).
 
-    `life`, `parts`, `contents` and `residue` are what powered hardware keeps; `changed` names the
-    parts whose state was changed since whoever persists it last cleared the set.
+    `life`, `parts`, `contents`, `residue` and `qos` (by LD; the usual is left out) are what powered
+    hardware keeps; `changed` names the parts whose state was changed since whoever persists it
+    last cleared the set.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class SimulatedDevice:
         self.parts: dict[Key, Part] = {}
         self.contents: dict[Key, Content] = {}
         self.residue: tuple[Residue, ...] = ()
+        self.qos: dict[int, Qos] = {}
         self.changed: set[Key] = set()
         self._forgets = forgets
         self._attached: dict[VppbId, Key] = {}
@@ -85,6 +89,16 @@ class SimulatedDevice:
         if self._said is None:
             self._said = dict(self._states()) if self.answers else {}
         return self._said
+
+    def bandwidths(self) -> Mapping[BindTarget, Qos]:
+        """Return what it says of the bandwidth of its LDs."""
+        if not (self.facts.qos and self.answers):
+            return {}
+        return {
+            BindTarget(port.switch, port.port, ld.id): self.qos.get(ld.id, Qos())
+            for port in self.ports
+            for ld in self.facts.lds
+        }
 
     # -- binding ------------------------------------------------------------------------------
 
@@ -171,6 +185,17 @@ class SimulatedDevice:
         self._set(key, replace(found, media=Media.SANITIZING, done_s=done_s))
         return True
 
+    def set_qos(self, step: SetQos) -> bool:
+        """Give an LD bandwidth; returns whether it had another. Raises Refused."""
+        refusal = self._silent() or self._qos_refusal(step)
+        if refusal is not None:
+            raise Refused(refusal, describe(step))
+        ld = step.target.path[-1][1]
+        if self.qos.get(ld, Qos()) == step.qos:
+            return False
+        self.qos[ld] = step.qos
+        return True
+
     # -- time and life ------------------------------------------------------------------------
 
     def next_s(self) -> float | None:
@@ -229,6 +254,7 @@ class SimulatedDevice:
         self.parts.clear()
         self.contents.clear()
         self.residue = ()
+        self.qos.clear()
 
     def _set(self, key: Key, content: Content) -> None:
         self.contents[key] = content
@@ -378,6 +404,16 @@ class SimulatedDevice:
         if media is Media.SANITIZING:
             return Refusal.SANITIZING
         return None if self._cleared_by_deletion(step.target) else Refusal.NOT_CLEAN
+
+    def _qos_refusal(self, step: SetQos) -> Refusal | None:
+        if not self.facts.qos:
+            return Refusal.NO_QOS
+        target, qos = step.target, step.qos
+        if target.path != (("ld", target.ld),) or target.ld not in {ld.id for ld in self.facts.lds}:
+            return Refusal.NO_SUCH_PART
+        others = sum(each.allocated for ld, each in self.qos.items() if ld != target.ld)
+        fits = 0 <= qos.allocated <= 100 - others and 0 <= qos.limit <= 100
+        return None if fits else Refusal.BANDWIDTH
 
     def _sanitize_refusal(self, step: Sanitize) -> Refusal | None:
         if self._silent() is not None:

@@ -86,8 +86,8 @@ def lay_out_pool(
         link=NETWORK_LINK,
         capacity_mib=capacity_mib,
         domain=identities.domain(spec.domain, n, path),
+        # What is in a namespace is the volume's, whichever host has it; deleting it clears it.
         pool=Pool(PartKind.NAMESPACE, capacity_mib, step_mib, spec.namespaces),
-        sanitizes=spec.sanitizes,
         nqn=identities.subsystem_nqn(subsystem),
     )
 
@@ -124,6 +124,7 @@ class _Layout:
             shared_heads=shared,
             pool=self._pool() if mld else None,
             sanitizes=self._sanitizes(attachment, shared),
+            qos=self._qos(attachment),
         )
 
     def _problem(self, word: str, text: str) -> None:
@@ -240,6 +241,11 @@ class _Layout:
         if spec.bind == "functions":
             self._problem("bind", "a device with several heads is bound whole, head by head")
         return bool(spec.shared)
+
+    def _qos(self, attachment: Attachment) -> bool:
+        if self._spec.qos and attachment is not Attachment.MLD:
+            self._problem("qos", f"only LDs of an MLD share bandwidth, this is {attachment.value}")
+        return self._spec.qos
 
     def _sanitizes(self, attachment: Attachment, shared: bool) -> bool:
         spec = self._spec

@@ -16,7 +16,9 @@ from redfish_fm.fabric.model import (
     Inventory,
     PartState,
     PortId,
+    Qos,
     Sanitize,
+    SetQos,
 )
 
 
@@ -41,6 +43,10 @@ class Devices(Mapping[str, SimulatedDevice]):
             if device.facts.sanitizes or device.facts.pool is not None:
                 for name in {port.switch for port in device.ports}:
                     self._stateful[name].append(device)
+        self._sharing: dict[str, list[SimulatedDevice]] = defaultdict(list)
+        for device in self._devices.values():
+            for name in {port.switch for port in device.ports} if device.facts.qos else ():
+                self._sharing[name].append(device)
         self._busy: dict[str, SimulatedDevice] = {}
 
     def __getitem__(self, id_: str) -> SimulatedDevice:
@@ -56,7 +62,7 @@ class Devices(Mapping[str, SimulatedDevice]):
         """Return the device that a target is part of."""
         return self._at.get(PortId(target.switch, target.port))
 
-    def execute(self, step: Allocate | Deallocate | Sanitize) -> bool:
+    def execute(self, step: Allocate | Deallocate | Sanitize | SetQos) -> bool:
         """Let the device do it; returns whether that changed anything. Raises Refused."""
         device = self.at(step.target)
         if device is None:
@@ -66,6 +72,8 @@ class Devices(Mapping[str, SimulatedDevice]):
                 return device.allocate(step)
             case Deallocate():
                 return device.deallocate(step)
+            case SetQos():
+                return device.set_qos(step)
         changed = device.sanitize(step, self._clock.now_s())
         self._busy[device.facts.id] = device
         return changed
@@ -91,6 +99,13 @@ class Devices(Mapping[str, SimulatedDevice]):
         """Return when something ends by itself next (fabric clock), None if nothing will."""
         times = (device.next_s() for device in self._busy.values())
         return min((time_s for time_s in times if time_s is not None), default=None)
+
+    def bandwidths(self, switch: str) -> dict[BindTarget, Qos]:
+        """Return what is said of the bandwidth of LDs behind the ports of one switch."""
+        said: dict[BindTarget, Qos] = {}
+        for device in self._sharing.get(switch, ()):
+            said.update((t, q) for t, q in device.bandwidths().items() if t.switch == switch)
+        return said
 
     def states(self, switch: str) -> dict[BindTarget, PartState]:
         """Return what is said of parts and contents behind the ports of one switch."""

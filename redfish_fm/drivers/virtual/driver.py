@@ -36,6 +36,7 @@ from redfish_fm.fabric.model import (
     PartState,
     PortId,
     PortState,
+    Qos,
     Step,
     Unbind,
     VppbId,
@@ -158,12 +159,14 @@ class VirtualDriver:
         ports: dict[PortId, PortState] = {}
         parts: dict[BindTarget, PartState] = {}
         health: dict[str, str] = {}
+        qos: dict[BindTarget, Qos] = {}
         barriers_s, silent = [], set()
         for name, link in self._links.items():
             if self.hardware.reachable(name):
                 bindings |= self.faults.seen(self.hardware.bindings(name))
                 ports |= self.hardware.port_states(name)
                 parts |= self.faults.seen_parts(name, self.hardware.part_states(name))
+                qos |= self.faults.seen_qos(name, self.hardware.bandwidths(name))
                 health[name] = self.hardware.switches[name].health
                 link.session.reply(questions[name])
             else:
@@ -180,6 +183,7 @@ class VirtualDriver:
             unreachable=frozenset(silent),
             parts=parts,
             switch_health=health,
+            qos=qos,
         )
 
     async def apply(self, step: Step, deadline_s: float) -> None:

@@ -27,6 +27,7 @@ from redfish_fm.fabric.model import (
     PartState,
     PortId,
     Sanitize,
+    SetQos,
     Step,
     Unbind,
     VppbId,
@@ -39,6 +40,7 @@ STEPS: dict[str, type[Step]] = {
     "allocate": Allocate,
     "deallocate": Deallocate,
     "sanitize": Sanitize,
+    "set-qos": SetQos,
 }
 
 

@@ -21,6 +21,8 @@ from redfish_fm.fabric.model import (
     PartState,
     Place,
     PortId,
+    Qos,
+    SetQos,
     Step,
     Unbind,
     VppbId,
@@ -129,6 +131,7 @@ class FaultPlan:
         self._planned: dict[str | None, deque[_Planned]] = {}
         self._lies: dict[VppbId, BindTarget | None] = {}
         self._part_lies: dict[BindTarget, PartState | None] = {}
+        self._qos_lies: dict[BindTarget, Qos] = {}
 
     def next_apply(
         self,
@@ -157,10 +160,12 @@ class FaultPlan:
         if place is None:
             self._lies.clear()
             self._part_lies.clear()
+            self._qos_lies.clear()
         elif isinstance(place, VppbId):
             self._lies.pop(place, None)
         else:
             self._part_lies.pop(place, None)
+            self._qos_lies.pop(place, None)
 
     def clear(self) -> None:
         """Stop everything: plans, rates, slowness and lies."""
@@ -190,6 +195,10 @@ class FaultPlan:
         told = parts | lies
         return {target: state for target, state in told.items() if state is not None}
 
+    def seen_qos(self, switch: str, qos: dict[BindTarget, Qos]) -> dict[BindTarget, Qos]:
+        """Return what a switch reports of bandwidth where `qos` is true."""
+        return qos | {t: told for t, told in self._qos_lies.items() if t.switch == switch}
+
     def claim(self, step: Step, before: PartState | None = None) -> None:
         """Report from now on that `step` was done; `before` is what is true of its part."""
         match step:
@@ -201,6 +210,8 @@ class FaultPlan:
                 self.lie_part(target, PartState(size_mib, Media.CLEAN, shareable))
             case Deallocate(target):
                 self.lie_part(target, None)
+            case SetQos(target, qos):
+                self._qos_lies[target] = qos
             case _ if before is not None:
                 self.lie_part(step.target, replace(before, media=Media.CLEAN))
 

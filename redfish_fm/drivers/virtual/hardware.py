@@ -40,7 +40,9 @@ from redfish_fm.fabric.model import (
     PartState,
     PortId,
     PortState,
+    Qos,
     Sanitize,
+    SetQos,
     Step,
     Unbind,
     VppbId,
@@ -157,6 +159,11 @@ class Hardware:
         """Return what is allocated behind a switch, and what contents are kept track of."""
         self.advance()
         return self.devices.states(switch)
+
+    def bandwidths(self, switch: str) -> dict[BindTarget, Qos]:
+        """Return the bandwidth of every LD behind a switch whose device tells it."""
+        self.advance()
+        return self.devices.bandwidths(switch)
 
     def extents(self, target: BindTarget) -> tuple[Extent, ...]:
         """Return what an allocated part is made of, by address; empty for any other target."""
@@ -382,9 +389,9 @@ class Hardware:
         return actions
 
     def _run_part(
-        self, step: Allocate | Deallocate | Sanitize, cause: str, at_s: float
+        self, step: Allocate | Deallocate | Sanitize | SetQos, cause: str, at_s: float
     ) -> list[Action]:
-        """Allocate, deallocate or sanitize; returns what to journal of it."""
+        """Change a part, its contents or its bandwidth; returns what to journal of it."""
         switch = self.switches[step.target.switch]
         if switch.device_at(step.target.port) is None:
             raise Refused(Refusal.UNKNOWN_PORT, describe(step))
@@ -393,6 +400,8 @@ class Hardware:
         if isinstance(step, Sanitize):
             self._tell(step.target.switch, Event.TIMER)
         note = f"{step.size_mib} MiB" if isinstance(step, Allocate) else None
+        if isinstance(step, SetQos):
+            note = f"{step.qos.allocated} %, at most {step.qos.limit} %"
         what = type(step).__name__.lower()
         return [Action(at_s, what, cause, step.target.switch, target=step.target, note=note)]
 
@@ -440,7 +449,7 @@ class Hardware:
         actions: list[Action],
         finished: LateCommand | None = None,
     ) -> None:
-        aged = device is not None and any(action.what == "device" for action in actions)
+        aged = device is not None and any(a.what in ("device", "setqos") for a in actions)
         kept = device if device is not None and (device.changed or aged) else None
         changed = () if kept is None else ((kept, self._shift_s()),)
         if actions or finished is not None:

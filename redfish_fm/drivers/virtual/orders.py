@@ -38,20 +38,36 @@ class FaultDesk:
         """Let fault `name` befall an object. Raises UnknownFault, or BadOrder with all reasons."""
         kind = FAULTS.get(name)
         if kind is None:
-            raise UnknownFault(f"there is no fault {name!r}; there are: {', '.join(FAULTS)}")
+            raise UnknownFault(_unknown(name))
         given = parameters or {}
         found = find(self._bench.hardware, kind.applies_to, object_id)
-        problems = _problems(kind, given)
-        if found is None:
-            kinds = " or ".join(each.value for each in kind.applies_to)
-            problems = (f"there is no {kinds} {object_id!r}", *problems)
+        problems = problems_of(name, object_id, given, found is not None)
         if found is None or problems:
             raise BadOrder(name, problems)
         kind.act(self._bench, found, given)
 
+    def knows(self, name: str, object_id: str) -> bool:
+        """Return whether fault `name` could befall the object in this fabric."""
+        kinds = FAULTS[name].applies_to if name in FAULTS else ()
+        return find(self._bench.hardware, kinds, object_id) is not None
+
     async def close(self) -> None:
         """Stop what is under way. Safe to repeat."""
         await self._bench.close()
+
+
+def problems_of(name: str, object_id: str, given: Given, known: bool) -> tuple[str, ...]:
+    """Return all that is wrong with an order; `known` tells whether there is such an object."""
+    kind = FAULTS.get(name)
+    if kind is None:
+        return (_unknown(name),)
+    kinds = " or ".join(each.value for each in kind.applies_to)
+    missing = () if known else (f"there is no {kinds} {object_id!r}",)
+    return (*missing, *_problems(kind, given))
+
+
+def _unknown(name: str) -> str:
+    return f"there is no fault {name!r}; there are: {', '.join(FAULTS)}"
 
 
 def _problems(kind: FaultKind, given: Given) -> tuple[str, ...]:

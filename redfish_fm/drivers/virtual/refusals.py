@@ -6,7 +6,7 @@ Knows steps and nothing of who refuses; every refusal is the hardware's own, non
 from enum import Enum
 
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.model import Allocate, Bind, BindTarget, Sanitize, Step, Unbind
+from redfish_fm.fabric.model import Allocate, Bind, BindTarget, Sanitize, SetQos, Step, Unbind
 
 
 class Refusal(Enum):
@@ -41,6 +41,8 @@ class Refusal(Enum):
     IN_USE = "it is bound"
     NOT_CLEAN = "its contents are not clean"
     SANITIZING = "it is being sanitized"
+    NO_QOS = "bandwidth of its LDs can not be set"
+    BANDWIDTH = "its LDs would have more bandwidth than there is"
     NEVER_SANITIZED = "the device can not sanitize"
 
 
@@ -96,6 +98,9 @@ def describe(step: Step) -> str:
     if isinstance(step, Allocate):
         shared = " shareable" if step.shareable else ""
         return f"allocate {step.size_mib} MiB{shared} as {step.target.switch} {what}"
+    if isinstance(step, SetQos):
+        share = f"{step.qos.allocated} % of the bandwidth, at most {step.qos.limit} %"
+        return f"give {step.target.switch} {what} {share}"
     verb = "sanitize" if isinstance(step, Sanitize) else "deallocate"
     return f"{verb} {step.target.switch} {what}"
 

@@ -97,8 +97,8 @@ def parse(text: str, problems: Problems) -> object:
     except (yaml.YAMLError, ValueError) as error:
         problems.add("", f"not YAML: {error}")
     except RecursionError:
-        # Composing and reading nest as deeply as the text does; no topology needs ten levels.
-        problems.add("", "not a topology: nested too deeply")
+        # Composing and reading nest as deeply as the text does; no file of ours needs ten levels.
+        problems.add("", "nested too deeply")
     return None
 
 

@@ -138,6 +138,8 @@ class PluggedSpec(_Strict, frozen=True):
     all are ways to one exclusive device (dual-ported drive)."""
     sanitizes: bool | None = None
     """Whether contents are kept track of and can be overwritten; without it CXL memory does."""
+    qos: bool = False
+    """Of an MLD: whether bandwidth of its LDs can be set."""
     domain: Name | tuple[Name, ...] | None = None
     """Its failure domain; a list is dealt in turn."""
 
@@ -220,8 +222,6 @@ class SubsystemSpec(_Strict, frozen=True):
     """How many namespaces one host can have attached."""
     granularity: Capacity = "1 GiB"
     """A namespace is a multiple of this."""
-    sanitizes: bool = True
-    """Whether contents are kept track of and can be overwritten."""
 
 
 class FabricSpec(_Strict, frozen=True):

@@ -6,11 +6,12 @@ at any time (see `oracle`). Its tables are described in `tables`. Knows SQL and 
 decides nothing.
 
 `action.what` is "bind" or "unbind" (a binding changed), "allocate", "deallocate", "sanitize" (it
-began) or "sanitized" (it ended), "exposed" (bound although data of the hosts in `note` are in it),
-"refused" (`note` has the reason), "restart", "port" or "device". `action.cause` is "command"
-(answered or not), "late" (a command that the switch ran after its link was reset), "restart",
-"time" or "outside" (someone else's doing). `n` grows without gaps and is never reused.
-base plus all actions gives binding. The journal keeps at least its newest `journal_max` actions.
+began) or "sanitized" (it ended), "setqos" (an LD has other bandwidth), "exposed" (bound although
+data of the hosts in `note` are in it), "refused" (`note` has the reason), "restart", "port" or
+"device". `action.cause` is "command" (answered or not), "late" (a command that the switch ran after
+its link was reset), "restart", "time" or "outside" (someone else's doing). `n` grows without gaps
+and is never reused. base plus all actions gives binding. The journal keeps at least its newest
+`journal_max` actions.
 """
 
 import sqlite3
@@ -26,11 +27,15 @@ from redfish_fm.drivers.virtual.tables import (
     StateError,
     extents_text,
     hosts_text,
+    one_qos_text,
     open_state,
     path_text,
+    qos_text,
     read_extents,
     read_hosts,
+    read_one_qos,
     read_path,
+    read_qos,
     read_residue,
     read_target,
     residue_text,
@@ -43,6 +48,7 @@ from redfish_fm.fabric.model import (
     Media,
     PortId,
     Sanitize,
+    SetQos,
     Step,
     Unbind,
     VirtualSwitch,
@@ -60,6 +66,7 @@ _WORDS: dict[type[Step], str] = {
     Allocate: "allocate",
     Deallocate: "deallocate",
     Sanitize: "sanitize",
+    SetQos: "setqos",
 }
 
 
@@ -149,23 +156,24 @@ class VirtualState:
                 )
             },
             late=tuple(
-                LateCommand(n, due_s, _step(what, switch, vcs, vppb, port, path, size, shareable))
-                for n, due_s, what, switch, vcs, vppb, port, path, size, shareable in self._rows(
-                    "SELECT n, due_s, what, switch, vcs, vppb, port, path, size_mib, shareable"
-                    " FROM late WHERE fabric = ? ORDER BY due_s, n"
+                LateCommand(n, due_s, _step(what, switch, vcs, vppb, port, path, *rest))
+                for n, due_s, what, switch, vcs, vppb, port, path, *rest in self._rows(
+                    "SELECT n, due_s, what, switch, vcs, vppb, port, path, size_mib, shareable,"
+                    " qos FROM late WHERE fabric = ? ORDER BY due_s, n"
                 )
             ),
         )
 
     def restore(self, devices: Mapping[str, SimulatedDevice], shift_s: float) -> None:
         """Put what was kept of each device into it; `shift_s` leads from 1970 to its clock."""
-        for id_, present, powered, serial, health, residue in self._rows(
-            "SELECT device, present, powered, serial_number, health, residue FROM device"
+        for id_, present, powered, serial, health, residue, qos in self._rows(
+            "SELECT device, present, powered, serial_number, health, residue, qos FROM device"
             " WHERE fabric = ?"
         ):
             if id_ in devices:
                 devices[id_].life = Life(bool(present), bool(powered), serial, health)
                 devices[id_].residue = read_residue(residue)
+                devices[id_].qos = read_qos(qos)
         for id_, scope, path, switch, port, size, shareable, extents, *content in self._rows(
             "SELECT device, scope, path, switch, port, size_mib, shareable, extents,"
             " media, hosts, residue, done_s FROM part WHERE fabric = ?"
@@ -236,13 +244,14 @@ class VirtualState:
         size_mib, shareable = (
             (step.size_mib, step.shareable) if isinstance(step, Allocate) else (None, None)
         )
+        qos = one_qos_text(step.qos) if isinstance(step, SetQos) else None
         with self.connection as db:
             made = db.execute(
                 "INSERT INTO late (fabric, due_s, what, switch, vcs, vppb, port, path, size_mib,"
-                " shareable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " shareable, qos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (self._fabric, due_s, _WORDS[type(step)], switch_of(step),
                  vppb.vcs if vppb else None, vppb.vppb if vppb else None, step.target.port,
-                 path_text(step.target.path), size_mib, shareable),
+                 path_text(step.target.path), size_mib, shareable, qos),
             )  # fmt: skip
         assert made.lastrowid is not None  # noqa: S101 - an INSERT always has one
         return LateCommand(made.lastrowid, due_s, step)
@@ -292,12 +301,13 @@ class VirtualState:
     def _keep_device(self, db: sqlite3.Connection, device: SimulatedDevice, shift_s: float) -> None:
         life = device.life
         db.execute(
-            "INSERT INTO device (fabric, device, present, powered, serial_number, health, residue)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-            " (present, powered, serial_number, health, residue) = (excluded.present,"
-            " excluded.powered, excluded.serial_number, excluded.health, excluded.residue)",
+            "INSERT INTO device (fabric, device, present, powered, serial_number, health, residue,"
+            " qos) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " (present, powered, serial_number, health, residue, qos) = (excluded.present,"
+            " excluded.powered, excluded.serial_number, excluded.health, excluded.residue,"
+            " excluded.qos)",
             (self._fabric, device.facts.id, life.present, life.powered, life.serial_number,
-             life.health, residue_text(device.residue)),
+             life.health, residue_text(device.residue), qos_text(device.qos)),
         )  # fmt: skip
         for key in device.changed:
             self._keep_part(db, device, key, shift_s)
@@ -381,10 +391,13 @@ def _step(
     path: str,
     size_mib: int | None,
     shareable: int | None,
+    qos: str | None,
 ) -> Step:
     target = read_target(switch, port, path)
     if vcs is not None and vppb is not None:
         return (Bind if what == "bind" else Unbind)(VppbId(switch, vcs, vppb), target)
+    if qos is not None:
+        return SetQos(target, read_one_qos(qos))
     if what == "allocate":
         return Allocate(target, size_mib or 0, bool(shareable))
     return Sanitize(target) if what == "sanitize" else Deallocate(target)

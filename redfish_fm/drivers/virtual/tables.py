@@ -5,12 +5,12 @@
     base      binding before the first action still in the journal (same columns)
     port      port out of the usual    fabric, switch, port, link_up, present, health, width, gen
     late      command still to run     n, fabric, due_s, what, switch, vcs, vppb, port, path,
-                                       size_mib, shareable
+                                       size_mib, shareable, qos
     vcs       virtual switch           fabric, switch, vcs, host
     plug      port of a device that    fabric, switch, port, device, scope
               has several or keeps data
     device    device with a pool, or   fabric, device, pool_mib, present, powered, serial_number,
-              out of the usual         health, residue
+              out of the usual         health, residue, qos
     part      part with a state        fabric, device, scope, path, switch, port, size_mib (NULL:
                                        not cut out of a pool), shareable, extents, media, hosts,
                                        residue, done_s
@@ -20,18 +20,20 @@
 `port` with `path` is a target; `path` is BindTarget.path as "ld=3 region=0", "" for the whole
 port. `extents` are "start+size" in MiB, `hosts` one a line. `shared` tells whether the target was
 for several hosts when it was bound. `scope` is the head ("" where all ports reach the same media).
+`qos` are "ld=allocated/limit" in percent, of a late command without the LD.
 `done_s`, `at_s` and `due_s` are seconds since 1970.
 """
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.contents import Residue
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.model import BindTarget
+from redfish_fm.fabric.model import BindTarget, Qos
 
-VERSION = 2
+VERSION = 3
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS binding (
@@ -46,7 +48,8 @@ CREATE TABLE IF NOT EXISTS port (
   PRIMARY KEY (fabric, switch, port));
 CREATE TABLE IF NOT EXISTS late (
   n INTEGER PRIMARY KEY AUTOINCREMENT, fabric TEXT, due_s REAL, what TEXT,
-  switch TEXT, vcs TEXT, vppb INTEGER, port TEXT, path TEXT, size_mib INTEGER, shareable INTEGER);
+  switch TEXT, vcs TEXT, vppb INTEGER, port TEXT, path TEXT, size_mib INTEGER, shareable INTEGER,
+  qos TEXT);
 CREATE TABLE IF NOT EXISTS vcs (
   fabric TEXT, switch TEXT, vcs TEXT, host TEXT, PRIMARY KEY (fabric, switch, vcs));
 CREATE TABLE IF NOT EXISTS plug (
@@ -55,7 +58,8 @@ CREATE TABLE IF NOT EXISTS plug (
 CREATE TABLE IF NOT EXISTS device (
   fabric TEXT, device TEXT, pool_mib INTEGER DEFAULT 0,
   present INTEGER DEFAULT 1, powered INTEGER DEFAULT 1, serial_number TEXT,
-  health TEXT DEFAULT 'OK', residue TEXT DEFAULT '', PRIMARY KEY (fabric, device));
+  health TEXT DEFAULT 'OK', residue TEXT DEFAULT '', qos TEXT DEFAULT '',
+  PRIMARY KEY (fabric, device));
 CREATE TABLE IF NOT EXISTS part (
   fabric TEXT, device TEXT, scope TEXT, path TEXT, switch TEXT, port TEXT, size_mib INTEGER,
   shareable INTEGER, extents TEXT, media TEXT, hosts TEXT, residue TEXT, done_s REAL,
@@ -86,6 +90,10 @@ ALTER TABLE action DROP COLUMN ld;
 """
 """Version 1 had a column ld instead of path, no parts and no devices."""
 
+_LATE_FROM_2 = "ALTER TABLE late ADD COLUMN qos TEXT;"
+_FROM_2 = f"{_LATE_FROM_2} ALTER TABLE device ADD COLUMN qos TEXT DEFAULT '';"
+"""Version 2 knew no bandwidth."""
+
 
 class StateError(FmError):
     """The file can not be used (not ours, of another version, unreadable)."""
@@ -114,9 +122,9 @@ def _migrate(db: sqlite3.Connection, path: Path | None) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        if version not in (0, 1, VERSION):
+        if version not in range(VERSION + 1):
             raise StateError(f"virtual hardware state {path} has version {version}, not {VERSION}")
-        script = {0: _TABLES, 1: _FROM_1 + _TABLES, VERSION: ""}[version]
+        script = (_TABLES, _FROM_1 + _LATE_FROM_2 + _TABLES, _FROM_2, "")[version]
         for statement in script.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
@@ -173,3 +181,25 @@ def read_residue(text: str) -> tuple[Residue, ...]:
     """Return the residue that `residue_text` wrote."""
     rows = (row.split("\t") for row in text.split("\n") if row)
     return tuple(Residue(read_extents(first)[0], frozenset(hosts)) for first, *hosts in rows)
+
+
+def qos_text(qos: Mapping[int, Qos]) -> str:
+    """Return the bandwidth of LDs as it is written in a column."""
+    return " ".join(f"{ld}={one_qos_text(each)}" for ld, each in sorted(qos.items()))
+
+
+def one_qos_text(qos: Qos) -> str:
+    """Return one bandwidth as it is written in a column."""
+    return f"{qos.allocated}/{qos.limit}"
+
+
+def read_qos(text: str) -> dict[int, Qos]:
+    """Return the bandwidths that `qos_text` wrote."""
+    pairs = (word.split("=") for word in text.split())
+    return {int(ld): read_one_qos(each) for ld, each in pairs}
+
+
+def read_one_qos(text: str) -> Qos:
+    """Return the bandwidth that `one_qos_text` wrote."""
+    allocated, limit = text.split("/")
+    return Qos(int(allocated), int(limit))

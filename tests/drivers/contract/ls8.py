@@ -21,12 +21,16 @@ class Ls8:
         self.bound: dict[tuple[str, int], str] = {}
         self.watchers: list[asyncio.StreamWriter] = []
         self.hold_s = 0.0
+        self.look_hold_s = 0.0
         self.loses = False
+        self.garbage: bytes | None = None
         self.late_s: float | None = None
         self._late: set[asyncio.Task[None]] = set()
         self._connections: set[asyncio.StreamWriter] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self.watched = asyncio.Event()
+        self.has_command = asyncio.Event()
+        self.has_lost_manager = asyncio.Event()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> int:
@@ -50,8 +54,14 @@ class Ls8:
     def change(self, vcs: str, slot: int, port: str) -> None:
         """Bind as somebody else would."""
         self.bound[vcs, slot] = port
+        garbage, self.garbage = self.garbage, None
         for watcher in self.watchers:
-            watcher.write(b'{"changed": "ls8"}\n')
+            watcher.write(b'{"changed": "ls8"}\n' if garbage is None else garbage)
+            if garbage is not None:
+                watcher.close()
+        if garbage is not None:
+            self.watchers.clear()
+            self.watched.clear()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections.add(writer)
@@ -65,9 +75,13 @@ class Ls8:
                 self.watchers.append(writer)
                 self.watched.set()
                 await reader.read()
-                self.watchers.remove(writer)
+                if writer in self.watchers:
+                    self.watchers.remove(writer)
             elif verb in ("describe", "look"):
-                writer.write(_line(getattr(self, f"_{verb}")()))
+                answer = getattr(self, f"_{verb}")()
+                hold_s, self.look_hold_s = self.look_hold_s, 0.0
+                if not await _gone_within(reader, hold_s):
+                    self._answer(writer, answer)
             else:
                 await self._command(verb, words, reader, writer)
         except (OSError, ValueError):
@@ -84,19 +98,23 @@ class Ls8:
         writer: asyncio.StreamWriter,
     ) -> None:
         hold_s, self.hold_s = self.hold_s, 0.0
-        gone = asyncio.ensure_future(reader.read())
-        await asyncio.wait((gone,), timeout=hold_s)
+        self.has_command.set()
+        gone = await _gone_within(reader, hold_s)
         late_s, self.late_s = self.late_s, None
-        if late_s is not None or gone.done():
-            gone.cancel()
+        if gone or late_s is not None:
             self._run_late(verb, words, LATE_MAX_S / 2 if late_s is None else late_s)
+            self.has_lost_manager.set()
             return
-        gone.cancel()
         answer = self._run(verb, words)
         if self.loses:
             self.loses = False
             return
-        writer.write(_line(answer))
+        self._answer(writer, answer)
+
+    def _answer(self, writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
+        """Write an answer, or once what `garbage` holds instead."""
+        garbage, self.garbage = self.garbage, None
+        writer.write(json.dumps(answer).encode() + b"\n" if garbage is None else garbage)
 
     def _run_late(self, verb: str, words: list[Any], delay_s: float) -> None:
         async def later() -> None:
@@ -148,5 +166,11 @@ class Ls8:
         return {"switch": "ls8", "slots": slots, "ports": ports}
 
 
-def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value).encode() + b"\n"
+async def _gone_within(reader: asyncio.StreamReader, hold_s: float) -> bool:
+    """Wait `hold_s`, or until the manager's end of the connection is gone; return which."""
+    ended = asyncio.ensure_future(reader.read())
+    await asyncio.wait((ended,), timeout=hold_s)
+    gone = ended.done()
+    ended.cancel()
+    await asyncio.gather(ended, return_exceptions=True)
+    return gone

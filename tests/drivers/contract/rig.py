@@ -5,7 +5,7 @@ hardware. Whatever a rig leaves out is not tested, and the skipped tests say so.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -50,14 +50,25 @@ class Rig:
     lose_next_answer: Means | None = None
     """The next command is carried out (or not), its answer never comes."""
     run_next_late: Means | None = None
-    """The next command gets no answer and runs up to late_max_s after its link was reset."""
+    """The next command gets no answer and runs later, whether or not the driver resets the link:
+    at the latest late_max_s after the hardware saw it lost. The later, the more it proves."""
     change_behind: Means | None = None
-    """Something else changes the hardware; waits until a watch that began has reached it."""
+    """Somebody else changes something on the switch of `first`, not through this driver. A watch
+    has just begun: wait until the hardware knows of it, then change, so that its hint can come."""
     hold_next: Means | None = None
-    """The next command takes `hold_s`."""
+    """The next command takes `hold_s`, then it is carried out and answered with yes."""
+    hold_next_look: Means | None = None
+    """The next look takes `hold_s`, then it is answered."""
     hold_s: float = 1.0
+    """Shorter than a limit of the driver's own; at least twice late_max_s, or a driver that never
+    resets its link is not found."""
     cut_all: Means | None = None
     """No switch answers from now on."""
+    garble_next: Sequence[Means] = ()
+    """Each spoils the next answer, or the next hint, in its own way: it can not be read."""
+    successor: Callable[[], Awaitable[Driver]] | None = None
+    """A manager hands over `bind` and dies: its command may run up to late_max_s from now. Makes
+    the driver of its successor at once; the rig closes that too."""
 
     @property
     def bind(self) -> Bind:
@@ -105,12 +116,20 @@ class Rig:
 
     async def settled(self, handed_s: float) -> Observation:
         """Look until an observation proves the command handed at `handed_s`."""
-        for _ in range(100):
+        late_s = self.driver.late_max_s
+        until_s = self.clock.now_s() + self.hold_s + 10 * late_s + 1.0
+        while self.clock.now_s() < until_s:
             seen = await self.driver.observe()
             if seen.barrier_s > handed_s:
                 return seen
-            await self.clock.sleep(self.driver.late_max_s / 10)
+            await self.clock.sleep(max(0.01, late_s / 10))
         raise AssertionError("no observation ever settles the command")
+
+    async def stays_settled(self, handed_s: float) -> None:
+        """Look until a command is settled; fail if it changes anything after that."""
+        settled = await self.settled(handed_s)
+        await self.clock.sleep(self.hold_s + 2 * self.driver.late_max_s)
+        assert await self.bound() == settled.bindings[self.first]
 
 
 MakeRig = Callable[[], AbstractAsyncContextManager[Rig]]

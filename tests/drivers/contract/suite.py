@@ -13,10 +13,11 @@ whose means a rig lacks, or which a driver declares it can not do, is skipped wi
 
 from tests.drivers.contract.binding import BindingContract
 from tests.drivers.contract.parts import PartContract
+from tests.drivers.contract.proving import ProofContract
 from tests.drivers.contract.rig import MakeRig
 
 
-class DriverContract(BindingContract, PartContract):
+class DriverContract(BindingContract, ProofContract, PartContract):
     """Every test of the contract, each a method that takes a rig."""
 
 

@@ -1,8 +1,10 @@
 """The contract finds careless drivers: each forgets one promise, and one of its tests goes red."""
 
+import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 
 import pytest
@@ -20,8 +22,10 @@ from redfish_fm.fabric.model import (
     Step,
     Unbind,
 )
+from tests.drivers.contract.proving import BLOCKED_S
 from tests.drivers.contract.rig import MakeRig, Rig
 from tests.drivers.contract.suite import names, run_on
+from tests.drivers.contract.test_tutorial import printed, tutorial_rig
 from tests.drivers.contract.test_virtual import RIGS
 from tests.virtual_time import run
 
@@ -116,8 +120,9 @@ class SanitizesNothing(Sound):
 
 class SharesNothing(Sound):
     async def apply(self, step: Step, deadline_s: float) -> None:
-        shares = isinstance(step, Allocate) and step.shareable
-        await self.below.apply(replace(step, shareable=False) if shares else step, deadline_s)
+        if isinstance(step, Allocate):
+            step = replace(step, shareable=False)
+        await self.below.apply(step, deadline_s)
 
 
 class ForgetsParts(Sound):
@@ -136,6 +141,75 @@ class LosesHalfOfThePorts(Sound):
     async def observe(self) -> Observation:
         seen = await self.below.observe()
         return replace(seen, ports=dict([*seen.ports.items()][::2]))
+
+
+class SettlesWhatItGaveUp(Sound):
+    """Knows of commands under way only; forgets one as soon as nobody waits for it."""
+
+    def __init__(self, below: Driver, rig: Rig) -> None:
+        super().__init__(below, rig)
+        self.handed_s: list[float] = []
+
+    async def observe(self) -> Observation:
+        seen = await self.below.observe()
+        oldest_s = min([seen.started_s, *self.handed_s])
+        return replace(seen, barrier_s=math.nextafter(oldest_s, -math.inf))
+
+    async def apply(self, step: Step, deadline_s: float) -> None:
+        handed_s = self.rig.clock.now_s()
+        self.handed_s.append(handed_s)
+        try:
+            await self.below.apply(step, deadline_s)
+        finally:
+            self.handed_s.remove(handed_s)
+
+
+class CountsWithoutAReset(SettlesWhatItGaveUp):
+    """Waits late_max_s after giving up, but the link is as it was."""
+
+    async def apply(self, step: Step, deadline_s: float) -> None:
+        handed_s = self.rig.clock.now_s()
+        self.handed_s.append(handed_s)
+        try:
+            await self.below.apply(step, deadline_s)
+        except (DriverUnavailable, asyncio.CancelledError):
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.late_max_s, self.handed_s.remove, handed_s)
+            raise
+        self.handed_s.remove(handed_s)
+
+
+class BeginsWithNothingOpen(Sound):
+    async def observe(self) -> Observation:
+        seen = await self.below.observe()
+        ours = seen.barrier_s > -math.inf
+        return seen if ours else replace(seen, barrier_s=math.nextafter(seen.started_s, -math.inf))
+
+
+class TakesTheTimeAfterTheLook(Sound):
+    async def observe(self) -> Observation:
+        seen = await self.below.observe()
+        now_s = self.rig.clock.now_s()
+        return replace(seen, started_s=now_s, barrier_s=math.nextafter(now_s, -math.inf))
+
+
+class Blocks(Sound):
+    async def observe(self) -> Observation:
+        time.sleep(1.2 * BLOCKED_S)  # noqa: ASYNC251 - that is what is wrong with it
+        return await self.below.observe()
+
+
+class EndsItsWatch(Sound):
+    async def watch(self) -> AsyncIterator[Hint]:
+        async for hint in self.below.watch():
+            yield hint
+            return
+
+
+class UnbindsNothingQuietly(Sound):
+    async def apply(self, step: Step, deadline_s: float) -> None:
+        with suppress(DriverRejected) if isinstance(step, Unbind) else nullcontext():
+            await self.below.apply(step, deadline_s)
 
 
 class NeverEnds(Sound):
@@ -176,7 +250,69 @@ FOUND: list[tuple[Careless, str]] = [
     (LosesHalfOfThePorts, "test_an_observation_is_complete"),
     (NeverEnds, "test_a_closed_driver_is_unavailable"),
     (NeverEnds, "test_a_closed_driver_allocates_nothing"),
+    (NeverEnds, "test_closing_ends_a_look"),
+    (SettlesWhatItGaveUp, "test_a_cancelled_apply_is_not_settled_by_that"),
+    (SettlesWhatItGaveUp, "test_an_apply_at_its_deadline_is_not_settled_by_that"),
+    (CountsWithoutAReset, "test_a_cancelled_apply_is_not_settled_by_that"),
+    (CountsWithoutAReset, "test_an_apply_at_its_deadline_is_not_settled_by_that"),
+    (BeginsWithNothingOpen, "test_what_a_predecessor_sent_is_open_at_first"),
+    (TakesTheTimeAfterTheLook, "test_a_look_proves_nothing_of_what_is_handed_over_meanwhile"),
+    (Blocks, "test_nothing_blocks_the_event_loop"),
+    (EndsItsWatch, "test_a_watch_ends_only_with_its_driver"),
+    (UnbindsNothingQuietly, "test_unbinding_what_does_not_exist_is_refused"),
 ]
+
+IN_THE_GUIDE: dict[str, tuple[str, str, str]] = {
+    "gives up and forgets": (
+        "self._clock.now_s() + self.late_max_s)\n        if not",
+        "self._clock.now_s())\n        if not",
+        "test_a_cancelled_apply_is_not_settled_by_that",
+    ),
+    "gives up at the deadline and forgets": (
+        "self._clock.now_s() + self.late_max_s)\n        if not",
+        "self._clock.now_s())\n        if not",
+        "test_an_apply_at_its_deadline_is_not_settled_by_that",
+    ),
+    "never resets its link": (
+        "                self._lines.discard(writer)\n"
+        "                writer.transport.abort()  # close() would first send what still waits\n"
+        "                with suppress(OSError):\n"
+        "                    await writer.wait_closed()\n",
+        "                pass\n",
+        "test_an_apply_at_its_deadline_is_not_settled_by_that",
+    ),
+    "had no predecessor": (
+        "[Command(-math.inf, clock.now_s() + self.late_max_s)]",
+        "[]",
+        "test_what_a_predecessor_sent_is_open_at_first",
+    ),
+    "takes the time after the look": (
+        "        started_s = self._clock.now_s()",
+        '        await self._ask("look")\n        started_s = self._clock.now_s()',
+        "test_a_look_proves_nothing_of_what_is_handed_over_meanwhile",
+    ),
+    "translates OSError only": (
+        "except (AttributeError, LookupError, RecursionError, TypeError, ValueError)",
+        "except EOFError",
+        "test_an_unreadable_answer_is_no_answer",
+    ),
+    "translates nothing that its watch is told": (
+        "            with understood():\n                while line",
+        "            if True:\n                while line",
+        "test_an_unreadable_hint_is_none",
+    ),
+    "takes what it can not read for a no": (
+        '{"yes": True, "no": False}[word]',
+        'word == "yes"',
+        "test_an_unreadable_answer_is_no_answer",
+    ),
+    "ends a watch that was cut": (
+        'raise DriverUnavailable("the watch was cut")',
+        "return",
+        "test_a_watch_ends_only_with_its_driver",
+    ),
+}
+"""The driver of the guide with one promise left out: what stands there, and what instead."""
 
 
 def rig_of(careless: Careless) -> MakeRig:
@@ -185,8 +321,14 @@ def rig_of(careless: Careless) -> MakeRig:
     @asynccontextmanager
     async def make() -> AsyncIterator[Rig]:
         async with RIGS["pooled LD"]() as rig:
-            sound = rig.driver
+            sound, succeed = rig.driver, rig.successor
             rig.driver = careless(sound, rig)
+
+            async def successor() -> Driver:
+                assert succeed is not None
+                return careless(await succeed(), rig)
+
+            rig.successor = successor
             try:
                 yield rig
             finally:
@@ -205,3 +347,11 @@ def test_a_careless_driver_is_found(careless: Careless, name: str) -> None:
 @pytest.mark.parametrize("name", sorted({name for _, name in FOUND}))
 def test_the_sound_driver_passes_the_same_tests(name: str) -> None:
     run(run_on(rig_of(Sound), name))
+
+
+@pytest.mark.parametrize("left_out", IN_THE_GUIDE)
+async def test_the_driver_of_the_guide_needs_each_of_its_promises(left_out: str) -> None:
+    there, instead, name = IN_THE_GUIDE[left_out]
+    careless = printed(but=(there, instead))
+    with pytest.raises((AssertionError, pytest.fail.Exception, DriverRejected, ValueError)):
+        await run_on(lambda: tutorial_rig(careless), name)

@@ -1,10 +1,12 @@
 """The virtual driver keeps the contract, with every kind of target, in virtual time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from redfish_fm.drivers.base import Driver
 from redfish_fm.drivers.virtual.faults import Late, Lost, Slow
 from redfish_fm.drivers.virtual.topology import load
 from redfish_fm.fabric.model import Allocate, Bind, BindTarget, Inventory, VppbId
@@ -14,6 +16,8 @@ from tests.drivers.contract.suite import names, run_on
 from tests.drivers.fabrics import CXL, PCIE, power_up
 from tests.virtual_time import run
 
+HOLD_S = 4.0
+"""Twice late_max_s, as a Rig asks for."""
 MIXED_PCIE, MIXED_CXL, NVME_OF = load("mixed", mockups_dir()).inventories()
 
 
@@ -27,6 +31,7 @@ async def virtual_rig(
 ) -> AsyncIterator[Rig]:
     """Yield a rig; where there is a part to allocate, its targets are parts of the same pool."""
     powered = power_up(inventory)
+    drivers: list[Driver] = [powered.driver]
     switch = inventory.switches[0]
     one, two = switch.virtual_switches[:2]
     first, second = VppbId(switch.id, one.id, 0), VppbId(switch.id, two.id, 0)
@@ -38,10 +43,21 @@ async def virtual_rig(
         powered.faults.next_apply(switch.id, Late())
 
     async def hold_next() -> None:
-        powered.faults.next_apply(switch.id, Slow(1.0))
+        powered.faults.next_apply(switch.id, Slow(HOLD_S))
+
+    async def hold_next_look() -> None:
+        powered.faults.observe_s = HOLD_S
+        # A look that begins now draws it; virtual time moves on once that look waits.
+        asyncio.get_running_loop().call_later(0.001, setattr, powered.faults, "observe_s", 0.0)
 
     async def change_behind() -> None:
         powered.hardware.execute(Bind(second, other), "outside")
+
+    async def successor() -> Driver:
+        powered.hardware.postpone(Bind(first, target), 0.9 * powered.driver.late_max_s)
+        made = powered.again().driver
+        drivers.append(made)
+        return made
 
     async def cut_all() -> None:
         for each in inventory.switches:
@@ -64,10 +80,14 @@ async def virtual_rig(
             run_next_late=run_next_late,
             change_behind=change_behind,
             hold_next=hold_next,
+            hold_next_look=hold_next_look,
+            hold_s=HOLD_S,
             cut_all=cut_all,
+            successor=successor,
         )
     finally:
-        await powered.driver.close()
+        for driver in drivers:
+            await driver.close()
         powered.hardware.close()
 
 

@@ -139,10 +139,10 @@ def test_a_spanning_device_moves_no_port() -> None:
     assert [port.head for port in ports_of(more.inventories()[0], "x1")] == [2, 1]
 
 
-def test_only_cxl_memory_and_namespaces_are_sanitized_unless_the_file_says_more() -> None:
+def test_only_cxl_memory_is_sanitized_unless_the_file_says_more() -> None:
     assert {id_ for id_, device in DEVICES.items() if device.sanitizes} == {
         *("fixed1", "fixed2", "pooled1", "pooled2", "dynamic1", "dynamic2", "mem1", "mem2"),
-        *("nvme1", "nvme2", "dpnvme1", "jbof1-pool", "jbof2-pool"),
+        *("nvme1", "nvme2", "dpnvme1"),
     }
     assert not a_device("sanitizes: false", "CXL", "Memory").sanitizes
     assert not a_device("", "PCIe", "Memory").sanitizes
@@ -214,6 +214,7 @@ def test_a_whole_topology_has_no_defects() -> None:
         (a_text("heads: 2, shared: false, functions: 2, bind: functions"), f"{AT}.bind",
          "head by head"),
         (a_text("sanitizes: true", kind="GPU"), f"{AT}.sanitizes", "keeps nothing"),
+        (a_text("qos: true"), f"{AT}.qos", "LDs of an MLD share bandwidth"),
         (a_text(rest=SPANNING.format("ports: [s1, s9], shared: true")),
          "fabrics[0].devices[0].ports[1]", "no switch s9"),
         (a_text(rest=SPANNING.format("ports: [s1], shared: true")),

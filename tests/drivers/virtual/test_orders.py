@@ -73,7 +73,8 @@ async def test_a_bad_order_says_all_that_is_wrong_and_does_nothing() -> None:
         "there is no switch or fabric 'nowhere'",
         "there is no parameter 'colour'",
         "parameter 'delay_s' is missing",
-        "parameter 'step' is none of bind, unbind, allocate, deallocate, sanitize: 'dance'",
+        "parameter 'step' is none of bind, unbind, allocate, deallocate, sanitize,"
+        " set-qos: 'dance'",
         "parameter 'times' is negative: -1",
     )
     await powered.driver.apply(allocate(), powered.in_s())

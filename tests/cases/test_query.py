@@ -1,16 +1,27 @@
-"""The cases QU-… of cases.jsonl, each a test named after its id."""
+"""Cases QUERY of shared/cases.jsonl: $expand, and pages of a large collection."""
 
 import json
+import re
 import tarfile
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from redfish_fm.control.state import member_order
+from redfish_fm.redfish.filter import matcher
+from redfish_fm.redfish.filter_syntax import FilterError, parse_filter
+from redfish_fm.redfish.filter_types import checked
+from redfish_fm.redfish.paging import after
 from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.view import Origin
-from tests.redfish.builders import FABRIC, Bench, keys
+from tests.cases.conftest import Tree
+from tests.conformance.packs import REPOSITORY
+from tests.redfish.builders import CATALOG, FABRIC, Bench, keys
 from tests.redfish.packs import SHARED
 
 FABRICS = "/redfish/v1/Fabrics"
@@ -68,7 +79,7 @@ def is_link(value: Any) -> bool:
     return isinstance(value, dict) and set(value) == {"@odata.id"}
 
 
-async def test_qu_01() -> None:
+async def test_qu_01_expand_shows_what_each_get_shows_and_no_deeper_than_announced() -> None:
     bench = a_tree()
     plain = await get(bench, FABRICS)
     uris = [member["@odata.id"] for member in plain["Members"]]
@@ -96,7 +107,7 @@ async def test_qu_01() -> None:
     assert not is_link(root["Links"]["Sessions"])
 
 
-async def test_qu_03() -> None:
+async def test_qu_03_next_links_lead_through_every_member_once() -> None:
     bench = Bench(page_size=50)
     uris = [f"{ENDPOINTS}/{number}" for number in range(130)]
     for uri in uris:
@@ -121,3 +132,80 @@ async def test_qu_03() -> None:
         page = await get(bench, f"{ENDPOINTS}?{query}")
         assert (page["Members"], page["Members@odata.count"], NEXT in page) == ([], 130, False)
     assert await refused(bench, f"{ENDPOINTS}?$top=-1") == ["QueryParameterOutOfRange"]
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every scalar in a document with the path that $filter has for it."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from leaves(each, f"{path}/{name}" if path else name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from leaves(each, path)
+    else:
+        yield path, value
+
+
+def literal(value: Any) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return json.dumps(value)
+
+
+def unfiltered(tree: dict[str, dict[str, Any]]) -> tuple[int, list[str]]:
+    """Return how much in all members was looked for by $filter, and what was not found."""
+    tried, missed = 0, set()
+    for collection in tree.values():
+        info = CATALOG.types.get(type_of(collection))
+        if info is None or info.member is None:
+            continue
+        for link in collection["Members"]:
+            member = tree[link["@odata.id"]]
+            for path, value in leaves(member):
+                tried += 1
+                try:
+                    text = f"{path} eq {literal(value)}"
+                    expression = checked(parse_filter(text), CATALOG.types.get(info.member))
+                    found = matcher(expression)(member)
+                except FilterError as error:
+                    missed.add(f"{info.member}: {text}: {error}")
+                else:
+                    if not found:
+                        missed.add(f"{info.member}: {text}")
+    return tried, sorted(missed)
+
+
+def type_of(document: dict[str, Any]) -> str:
+    return str(document["@odata.type"]).rpartition(".")[2]
+
+
+def test_whatever_a_member_shows_can_be_filtered_for(own_tree: Tree) -> None:
+    tried, missed = unfiltered(own_tree)
+    assert missed == []
+    assert tried > 1000
+
+
+def test_whatever_an_imported_member_shows_can_be_filtered_for(
+    imported_trees: dict[str, Tree],
+) -> None:
+    for tree in imported_trees.values():
+        tried, missed = unfiltered(tree)
+        assert missed == []
+        assert tried > 100
+
+
+@given(st.sets(st.text("ab019-", min_size=1, max_size=4), min_size=1))
+def test_a_next_link_knows_the_order_in_which_collections_are_served(names: set[str]) -> None:
+    served = sorted((f"{ENDPOINTS}/{name}" for name in names), key=member_order)
+    for index, uri in enumerate(served):
+        rest = [{"@odata.id": each} for each in served if each != uri]
+        assert after(rest, ENDPOINTS, uri.rpartition("/")[2]) == index
+
+
+def test_the_examples_of_the_documentation_are_filters() -> None:
+    text = (REPOSITORY / "docs" / "queries.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^GET \S+/(\w+)\?\$filter=(.*)$", text, re.MULTILINE)
+    assert len(examples) == 3
+    types = {"Systems": "ComputerSystem", "Zones": "Zone", "Tasks": "Task"}
+    for collection, example in examples:
+        checked(parse_filter(example), CATALOG.types[types[collection]])

@@ -1,0 +1,86 @@
+"""PATCH of a CXLLogicalDevice's QoS: what share of its device's bandwidth an LD has.
+
+Pure. Redfish: CXLLogicalDevice.v1_3_0, QoS (percent). The wish is laid over the discovered LD; the
+operation asks hardware for it. What an LD with a wish does not say is the usual: nothing is
+guaranteed, and there is no limit.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from redfish_fm.fabric.bandwidth import check_bandwidth
+from redfish_fm.fabric.model import Qos
+from redfish_fm.fabric.values import QosWish
+from redfish_fm.mapping import generic, refusals
+from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.violations import to_error
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.writes import OutcomeKind, Write
+
+NAME = "QoS"
+
+
+def patch(write: Write, tip: Tip) -> Draft:
+    """Return the draft of a PATCH on an LD. Raises RedfishError with every reason against it."""
+    uri = write.uri
+    if NAME in write.body and uri not in tip.facts.qos_targets:
+        raise refusals.bad_content(messages.property_not_writable(NAME, f"#/{NAME}"))
+    draft = generic.patch(write, tip)
+    if draft.kind is OutcomeKind.NO_OPERATION or not draft.edits:
+        return draft
+    wish = read_wish(uri, _parsed(draft.edits[0].post), tip.facts)
+    before = tip.index.bandwidth.wishes.get(uri)
+    if wish is None or wish == before:
+        return draft
+    violations = check_bandwidth(tip.index.bandwidth, wish)
+    if violations:
+        raise to_error(violations)
+    usual = QosWish(wish.fabric, wish.target, Qos(), uri)
+    asked = OperationDraft(
+        wish.fabric,
+        uri,
+        frozenset({uri}),
+        take_back=TakeBack.RESTORE_OVERLAY,
+        bandwidth=((before or usual, wish),),
+        overlay_before=(tip.overlay(uri) or b"").decode(),
+    )
+    return Draft(draft.kind, uri, draft.edits, asked)
+
+
+def read_wish(uri: str, overlay: Mapping[str, Any] | None, facts: Facts) -> QosWish | None:
+    """Return what is wanted of the LD at `uri`, or None where its overlay says nothing of it."""
+    place, said = facts.qos_targets.get(uri), (overlay or {}).get(NAME)
+    if place is None or not isinstance(said, Mapping):
+        return None
+    usual = Qos()
+    allocated, limit = said.get("AllocatedBandwidth"), said.get("LimitPercent")
+    qos = Qos(
+        usual.allocated if allocated is None else allocated,
+        usual.limit if limit is None else limit,
+    )
+    return QosWish(place[0], place[1], qos, uri)
+
+
+def restored(tip: Tip, uri: str, overlay_before: str) -> Edit | None:
+    """Return the edit that takes a wish back: the overlay is as it was before.
+
+    Not where others have been promised meanwhile what the LD gave up: then it stays given up.
+    """
+    raw, pre = tip.overlay(uri), overlay_before.encode() or None
+    wish = read_wish(uri, _parsed(pre), tip.facts)
+    if raw == pre or (wish is not None and check_bandwidth(tip.index.bandwidth, wish)):
+        return None
+    return Edit(Space.OVERLAY, uri, raw, pre)
+
+
+def _parsed(overlay: bytes | None) -> dict[str, Any] | None:
+    return None if overlay is None else msgspec.json.decode(overlay, type=dict[str, Any])
+
+
+def properties(qos: Qos) -> dict[str, Any]:
+    """Return what a CXLLogicalDevice shows of what hardware says."""
+    return {NAME: {"AllocatedBandwidth": qos.allocated, "LimitPercent": qos.limit}}

@@ -1,0 +1,268 @@
+"""The OpenAPI document: valid, and in agreement with what is served, routes and $metadata."""
+
+import json
+import re
+from functools import cache
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from redfish_fm.redfish.bodies import check_action, check_create, check_patch
+from redfish_fm.redfish.openapi import as_yaml
+from redfish_fm.redfish.routes import Routes
+from redfish_fm.redfish.targets import PUBLIC
+from tests.cases.conftest import Tree
+from tests.cases.life import (
+    GPU1,
+    HOST1,
+    account_body,
+    connection_body,
+    endpoint_body,
+    group_body,
+    lived,
+    role_body,
+)
+from tests.cases.stack import CATALOG, ROOT, a_stack
+from tests.control.builders import PCIE_FABRIC, PCIE_ZONES, zone_body
+from tests.virtual_time import in_virtual_time, run
+
+OPENAPI = f"{ROOT}/openapi.yaml"
+METHODS = ("get", "head", "post", "patch", "delete")
+DOCUMENTS = ("/redfish", f"{ROOT}/odata", f"{ROOT}/$metadata", OPENAPI)
+
+
+@cache
+def document() -> Any:
+    """Return what a fresh service on two-hosts says of itself, read once."""
+
+    async def read() -> bytes:
+        async with a_stack() as stack:
+            response = await stack.ask("GET", OPENAPI)
+            assert response.status == 200
+            assert response.headers["Content-Type"] == "application/yaml"
+            return response.body
+
+    return yaml.load(run(read()), Loader=yaml.CSafeLoader)
+
+
+def body_schema(name: str) -> Draft202012Validator:
+    return Draft202012Validator(document()["components"]["schemas"][name])
+
+
+def test_it_is_valid_openapi_3_1() -> None:
+    assert document()["openapi"].startswith("3.1.")
+    validate(document())
+
+
+def test_every_schema_is_valid_json_schema() -> None:
+    for schema in document()["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+@in_virtual_time
+async def test_it_needs_credentials_and_takes_reading_only() -> None:
+    async with a_stack() as stack:
+        assert (await stack.ask("GET", OPENAPI, user=None)).status == 401
+        assert (await stack.ask("GET", OPENAPI, user="ro")).status == 200
+        refused = await stack.ask("DELETE", OPENAPI)
+        assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/yaml", "application/*", "*/*", "application/yaml;charset=utf-8", None]
+)
+@in_virtual_time
+async def test_the_usual_accept_headers_get_it(accept: str | None) -> None:
+    async with a_stack() as stack:
+        headers = {} if accept is None else {"accept": accept}
+        first = await stack.ask("GET", OPENAPI, **headers)
+        again = await stack.ask("GET", OPENAPI, if_none_match=first.headers["ETag"], **headers)
+        assert (first.status, again.status) == (200, 304)
+        assert (await stack.ask("GET", OPENAPI, accept="application/json")).status == 406
+
+
+def test_routes_and_verbs_are_those_of_the_routes_table() -> None:
+    table = {route.uri: route.methods for route in Routes(CATALOG).all()}
+    told = {
+        uri: tuple(name.upper() for name in METHODS if name in item)
+        for uri, item in document()["paths"].items()
+        if CATALOG.template_of(uri.partition("/Actions/")[0]) is not None
+    }
+    assert len(told) > 50
+    assert told.items() <= table.items()
+
+
+@in_virtual_time
+async def test_everything_that_is_served_stands_in_it_and_takes_no_other_method() -> None:
+    async with a_stack() as stack:
+        await lived(stack)
+        for uri in await stack.crawl():
+            item = document()["paths"][CATALOG.template_of(uri) or uri]
+            allow = (await stack.ask("OPTIONS", uri)).headers["Allow"].lower().split(", ")
+            assert set(allow) - {"options"} <= set(item), uri
+
+
+@in_virtual_time
+async def test_nothing_stands_in_it_that_neither_is_nor_can_be_made() -> None:
+    async with a_stack() as stack:
+        there = {CATALOG.template_of(uri) for uri in await stack.crawl()}
+        resources = {
+            uri
+            for uri, item in document()["paths"].items()
+            if "get" in item and uri not in DOCUMENTS and uri != CATALOG.task_monitor
+        }
+        can_come = {uri.rpartition("/")[0] for uri in resources - there if uri.endswith("}")}
+        assert can_come <= there
+
+
+def test_its_types_are_those_of_metadata(own_tree: Tree) -> None:
+    async def read() -> bytes:
+        async with a_stack() as stack:
+            return (await stack.ask("GET", f"{ROOT}/$metadata")).body
+
+    root = ElementTree.fromstring(run(read()))  # noqa: S314 - our own document
+    included = {str(each.get("Namespace")) for each in root.iter() if each.tag.endswith("Include")}
+    schemas = document()["components"]["schemas"]
+    told = {name for name, row in schemas.items() if "externalDocs" in row}
+    assert {str(each["@odata.type"]).rpartition(".")[2] for each in own_tree.values()} <= told
+    assert told <= {namespace.partition(".")[0] for namespace in included}
+    for name in told:
+        assert re.search(
+            schemas[name]["properties"]["@odata.type"]["pattern"], CATALOG.types[name].odata_type
+        )
+
+
+def test_credentials_are_asked_for_everywhere_but_for_what_is_public_and_the_login() -> None:
+    assert document()["security"] == [{"basic": []}, {"token": []}]
+    open_ = {
+        (method, uri)
+        for uri, item in document()["paths"].items()
+        for method in METHODS
+        if item.get(method, {}).get("security") == []
+    }
+    login = ("post", CATALOG.uri_of("SessionCollection"))
+    assert open_ == {login, ("head", ROOT)} | {("get", uri) for uri in PUBLIC}
+
+
+@in_virtual_time
+async def test_its_query_parameters_are_those_that_are_evaluated() -> None:
+    values = {"$expand": ".", "$select": "Id", "$filter": "Id eq '1'", "$top": "1", "$skip": "0"}
+    async with a_stack() as stack:
+        for uri in (PCIE_ZONES, PCIE_FABRIC):
+            item = document()["paths"][CATALOG.template_of(uri) or uri]["get"]
+            rows = document()["components"]["parameters"]
+            names = {rows[each["$ref"].rpartition("/")[2]]["name"] for each in item["parameters"]}
+            for name in (*values, "only", "excerpt"):
+                target = f"{uri}?{name}={values.get(name, '')}"
+                taken = (await stack.ask("GET", target)).status == 200
+                # A resource that has no excerpt refuses it; the parameter exists all the same.
+                assert taken == (name in names) or name == "excerpt", target
+            unknown = await stack.ask("GET", f"{uri}?$invented=1")
+            assert unknown.status == 501
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [
+        item[method]["operationId"]
+        for item in document()["paths"].values()
+        for method in METHODS
+        if method in item
+    ]
+    assert len(names) == len(set(names))
+    assert all(re.fullmatch(r"\w+", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "body"),
+    [
+        ("Zone", zone_body(HOST1, GPU1, Name="z")),
+        ("Zone", {"Name": "z", "@odata.type": "#Zone.v1_0_0.Zone"}),
+        ("Connection", connection_body()),
+        ("Endpoint", endpoint_body()),
+        ("EndpointGroup", group_body()),
+        ("ManagerAccount", account_body()),
+        ("Role", role_body()),
+        ("Session", {"UserName": "x", "Password": "y"}),
+        ("Zone", {"Name": 1}),
+        ("Zone", {"Name": ""}),
+        ("Zone", {"Bogus": 1}),
+        ("Zone", {"Status": {}}),
+        ("Zone", {"ZoneType": "Banana"}),
+        ("Zone", {"Links": {"Endpoints": "x"}}),
+        ("Zone", {"Links": {"Endpoints": [{"@odata.id": "x"}]}}),
+        ("Zone", {"Links": {"Bogus": []}}),
+        ("Zone", {"Oem": {"Contoso": {"a": 1}}}),
+        ("Zone", {"Oem": {"Contoso": 1}}),
+        ("Endpoint", {}),
+        ("Connection", connection_body(MemoryChunkInfo=[{"Bogus": 1}])),
+        ("ManagerAccount", {"UserName": "x"}),
+        ("Session", {"UserName": "x", "Password": 1}),
+    ],
+)
+def test_a_body_fits_its_schema_where_the_service_finds_no_fault(type_name: str, body: Any) -> None:
+    fits = body_schema(f"{type_name}.Create").is_valid(body)
+    assert fits == (check_create(CATALOG.types[type_name], body) == [])
+
+
+@pytest.mark.parametrize(
+    "body", [{"Name": "x"}, {"Id": "x"}, {"Links": {"Endpoints": []}}, {"Bogus": 1}, {"Name": None}]
+)
+def test_a_patch_fits_its_schema_where_the_service_finds_no_fault(body: Any) -> None:
+    fits = body_schema("Zone.Update").is_valid(body)
+    assert fits == (check_patch(CATALOG.types["Zone"], body, wanted=True) == [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"Endpoint": {"@odata.id": GPU1}}, {"Endpoint": GPU1}, {}, {"Endpoint": 1}, {"Bogus": 1}],
+)
+def test_parameters_fit_their_schema_where_the_service_finds_no_fault(body: Any) -> None:
+    fits = body_schema("Zone.AddEndpoint.Parameters").is_valid(body)
+    action = CATALOG.types["Zone"].actions["Zone.AddEndpoint"]
+    assert fits == (check_action(action, body) == [])
+
+
+def test_every_name_of_the_tables_stands_in_the_schemas() -> None:
+    schemas = document()["components"]["schemas"]
+    made = [name.removesuffix(".Create") for name in schemas if name.endswith(".Create")]
+    assert len(made) > 8
+    for name in made:
+        info = CATALOG.types[name]
+        assert info.create is not None
+        assert paths_in(schemas[f"{name}.Create"], info.create.allowed) == info.create.allowed
+
+
+def paths_in(schema: Any, paths: frozenset[str]) -> set[str]:
+    """Return those of `paths` that the schema has properties for."""
+    found = set()
+    for path in paths:
+        level = schema
+        for name in path.split("."):
+            level = (level or {}).get("properties", {}).get(name)
+        if level is not None:
+            found.add(path)
+    return found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {
+            "a": [],
+            "b": {},
+            "yes": "no",
+            "200": 1.5,
+            "null": None,
+            "é": "a: b # c\n",
+            "list": [[1], {}],
+        },
+        {"$x": [{"deep": [{"er": True}]}, "- x", "{"], "Name": "0x1", "Time": "12:30", "~": "~"},
+    ],
+)
+def test_yaml_reads_back_as_it_was(value: Any) -> None:
+    assert yaml.safe_load(as_yaml(value)) == json.loads(json.dumps(value))
