@@ -151,6 +151,7 @@ async def test_after_a_crash_in_any_command_what_was_begun_is_finished(step, fau
         await asyncio.sleep(5.0)
         assert true(rig) == {int(n): qos for n, qos in wished(rig).items() if qos != Qos()}
         assert wished(rig)
+        await ask(rig, 1, None)
         await life(rig)
         assert true(rig) == {0: Qos(20), 1: Qos(80)}
         await rig.assert_equal_to_disk()

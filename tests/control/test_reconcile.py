@@ -532,6 +532,7 @@ async def test_a_defect_of_one_driver_ends_neither_its_loop_nor_anybody_else(met
         assert rig.bound() == {HOST1: GPU1}
 
 
+@pytest.mark.expects_errors
 @pytest.mark.parametrize("error", [DriverUnavailable("no watch"), RuntimeError("a driver's bug")])
 @in_virtual_time
 async def test_a_watch_that_breaks_off_is_begun_again(error: Exception) -> None:
