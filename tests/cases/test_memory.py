@@ -10,8 +10,8 @@ from redfish_fm import app
 from redfish_fm.config import Config
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
 from redfish_fm.fabric.model import BindTarget, Media
-from redfish_fm.store.base import StoredState
 from redfish_fm.redfish.requests import Response
+from redfish_fm.store.base import StoredState
 from tests.cases.stack import Stack, a_stack
 from tests.control.builders import links, zone_body
 from tests.redfish.builders import keys

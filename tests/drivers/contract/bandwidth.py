@@ -1,5 +1,7 @@
 """The optional half of the contract that is about bandwidth of LDs (Device.qos)."""
 
+import itertools
+
 import pytest
 
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable
@@ -53,7 +55,7 @@ async def _two_lds(rig: Rig) -> tuple[BindTarget, BindTarget]:
         (each for each in seen if each.switch == rig.first.switch),
         key=lambda each: (each.port, each.ld or 0),
     )
-    for one, other in zip(known, known[1:], strict=False):
+    for one, other in itertools.pairwise(known):
         if one.port == other.port:
             return one, other
     pytest.skip("this rig has no two LDs that share bandwidth")

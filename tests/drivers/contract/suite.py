@@ -11,13 +11,14 @@ suite talks to the Driver protocol only: a driver may reach its hardware over an
 whose means a rig lacks, or which a driver declares it can not do, is skipped with that reason.
 """
 
+from tests.drivers.contract.bandwidth import BandwidthContract
 from tests.drivers.contract.binding import BindingContract
 from tests.drivers.contract.parts import PartContract
 from tests.drivers.contract.proving import ProofContract
 from tests.drivers.contract.rig import MakeRig
 
 
-class DriverContract(BindingContract, ProofContract, PartContract):
+class DriverContract(BindingContract, ProofContract, PartContract, BandwidthContract):
     """Every test of the contract, each a method that takes a rig."""
 
 

@@ -13,10 +13,12 @@ from redfish_fm.drivers.virtual.fault_table import FAULTS
 HEAD = """\
 # Faults of the virtual hardware
 
-Made by `python -m tests.drivers.virtual.fault_page` from the driver's own table; not edited by hand.
+Made by `python -m tests.drivers.virtual.fault_page` from the driver's own table; not edited by
+hand.
 
-Real fabrics lose links, devices and answers. So can the virtual one: `redfish-fm serve --faults FILE` lets faults befall
-it, each in its time. For a client they are real: it sees them in Status, Conditions and Tasks, never by name.
+Real fabrics lose links, devices and answers. So can the virtual one: `redfish-fm serve --faults
+FILE` lets faults befall it, each in its time. For a client they are real: it sees them in Status,
+Conditions and Tasks, never by name.
 
 ```yaml
 # What befalls the topology "mixed" in its first minute.
@@ -28,12 +30,14 @@ faults:
   - {at_s: 60, fault: link-up, object: cxl1/D1}
 ```
 
-- `at_s` is in seconds of the fabric clock, counted from the start of the service: with `--time-scale 10` second 60 comes
-  after 6 s. With `--time-scale 0`, where that clock jumps, faults come one after another as soon as nothing else waits.
+- `at_s` is in seconds of the fabric clock, counted from the start of the service: with
+  `--time-scale 10` second 60 comes after 6 s. With `--time-scale 0`, where that clock jumps,
+  faults come one after another as soon as nothing else waits.
 - `parameters` are those of the fault; what is not required may be left out.
-- A file is checked at the start. All that is wrong with it is told at once, each with its line, and nothing is served.
-- A service that starts again begins the file again. What virtual hardware keeps (a link that is down, a device that is
-  lost) it keeps over a restart, with a state folder.
+- A file is checked at the start. All that is wrong with it is told at once, each with its line,
+  and nothing is served.
+- A service that starts again begins the file again. What virtual hardware keeps (a link that is
+  down, a device that is lost) it keeps over a restart, with a state folder.
 - A fault befalls its object in every fabric that has it: a failure domain may be in several.
 - There is no way to order a fault through Redfish.
 
@@ -49,8 +53,8 @@ faults:
 | vppb | switch/virtual switch/index from 0 | `cxl1/1/0` |
 | part | switch/port/path | `cxl1/D1/ld=3`, `cxl1/D5/ld=0 region=2`, `jbof1/D1/namespace=1` |
 
-Ids are those of the topology; a Port of the service has its own at the end of its URI. What befalls the next command
-of a fabric or switch waits until one is sent.
+Ids are those of the topology; a Port of the service has its own at the end of its URI. What
+befalls the next command of a fabric or switch waits until one is sent.
 
 ## All faults
 
