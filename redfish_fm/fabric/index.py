@@ -84,6 +84,7 @@ class FabricIndex(BindingIndex):
         self._defaults_in: Relation[str, str] = Relation()
         self._zones_above: Relation[str, str] = Relation()
         self._connections_naming: Relation[str, str] = Relation()
+        self._connections_aimed_at: Relation[str, str] = Relation()
         self._connections_in: Relation[str, str] = Relation()
         self._connections_of_unit: Relation[str, str] = Relation()
 
@@ -149,6 +150,7 @@ class FabricIndex(BindingIndex):
         self.connections[connection.id] = connection
         named = _named(connection)
         self._connections_naming.add(named, connection.id)
+        self._connections_aimed_at.add(_aimed_at(connection), connection.id)
         self._connections_in.add((connection.fabric,), connection.id)
         self.work += 1 + len(named)
         self._refresh(connection.id)
@@ -207,6 +209,13 @@ class FabricIndex(BindingIndex):
         """Return the connections that have the endpoint on either side, groups included."""
         names = (endpoint_id, *self.groups_of(endpoint_id))
         found = frozenset[str]().union(*map(self._connections_naming.get, names))
+        self.work += len(found)
+        return found
+
+    def connections_aimed_at(self, endpoint_id: str) -> frozenset[str]:
+        """Return the connections that have the endpoint as a target, groups included."""
+        names = (endpoint_id, *self.groups_of(endpoint_id))
+        found = frozenset[str]().union(*map(self._connections_aimed_at.get, names))
         self.work += len(found)
         return found
 
@@ -286,6 +295,7 @@ class FabricIndex(BindingIndex):
         if before is not None:
             named = _named(before)
             self._connections_naming.remove(named, connection_id)
+            self._connections_aimed_at.remove(_aimed_at(before), connection_id)
             self._connections_in.remove((before.fabric,), connection_id)
             self.work += 1 + len(named)
 
@@ -350,6 +360,10 @@ class FabricIndex(BindingIndex):
 
 def _meaning(endpoint: Endpoint | None) -> tuple[str | None, frozenset[str]]:
     return (None, frozenset()) if endpoint is None else (endpoint.host, endpoint.units)
+
+
+def _aimed_at(connection: Connection) -> frozenset[str]:
+    return frozenset((*connection.targets, *connection.target_groups))
 
 
 def _named(connection: Connection) -> frozenset[str]:

@@ -14,7 +14,6 @@ from redfish_fm.fabric.part_rules import routed_by_default
 from redfish_fm.fabric.values import (
     Binder,
     Endpoint,
-    Role,
     Rule,
     Violation,
     VppbGrant,
@@ -159,19 +158,20 @@ def _parted(case: Case, was: frozenset[str], stays: frozenset[str]) -> set[str]:
     """
     index = case.index
     gone = was - stays
-    roles = {end: index.endpoints[end].role for end in was if end in index.endpoints}
-    hosts_go = any(roles.get(end) in reach.INITIATORS for end in gone)
-    aimed_at = {end for end, role in roles.items() if role is not Role.INITIATOR}
-    ends = aimed_at if hosts_go else aimed_at & gone
+    known = [index.endpoints[end] for end in gone if end in index.endpoints]
+    hosts_go = any(endpoint.role in reach.INITIATORS for endpoint in known)
+    found = {holder for end in (was if hosts_go else gone) for holder in _aimed_at(index, end)}
     if case.kind is FabricKind.CONNECTION_GRANTS:
-        ends |= {end for end in stays - was if not any(index.reaching_zones(end))}
-    return {holder for end in ends for holder in _connections_at(index, end)}
+        for end in stays - was:
+            if not any(index.reaching_zones(end)):
+                found |= index.connections_of(end) | _aimed_at(index, end)
+    return found
 
 
-def _connections_at(index: FabricIndex, endpoint_id: str) -> set[str]:
-    """Return the connections that have the endpoint, or a volume behind it without naming it."""
+def _aimed_at(index: FabricIndex, endpoint_id: str) -> set[str]:
+    """Return the connections to the endpoint, or to a volume behind it without naming it."""
     endpoint = index.endpoints.get(endpoint_id)
-    found = set(index.connections_of(endpoint_id))
+    found = set(index.connections_aimed_at(endpoint_id))
     for unit in () if endpoint is None else endpoint.units:
         holders = frozenset[str]().union(*index.hosts_of(unit).values())
         found.update(holders & index.connections.keys())

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from dataclasses import replace
+
 
 import pytest
 

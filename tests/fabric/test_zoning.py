@@ -248,3 +248,10 @@ def test_what_is_left_out_for_zones_would_say_nothing_of_them(
 ) -> None:
     monkeypatch.setattr(zoning, "RULES_OF_ZONES", zoning.ALL_RULES)
     assert scenario.refused_by() == scenario.expected
+
+
+def test_a_zone_is_in_use_by_a_connection_that_aims_at_an_initiator() -> None:
+    index = a_fabric(hosts=2, slds=1)
+    index.put_zone(zone("z1", "I1", "I2"))
+    index.put_connection(connection("k1", "I1", "I2"))
+    assert [each.rule for each in zoning.check_zone_removal(index, "z1")] == [Rule.ZONE_IN_USE]
