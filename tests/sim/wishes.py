@@ -34,7 +34,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         ],
         "storage": [
             (3, storage.make), (2, storage.give_back), (4, storage.connect),
-            (2, storage.disconnect), (7, storage.add), (5, storage.remove), (1, storage.zone),
+            (2, storage.disconnect), (12, storage.add), (9, storage.remove), (1, storage.zone),
         ],
         "groups": [
             (2, groups.post), (4, groups.edit), (1, groups.delete), (3, groups.connect),
