@@ -46,6 +46,8 @@ def configure(log_format: Literal["text", "json"]) -> None:
     """Send the package's log lines to stderr; those of libraries only from WARNING on."""
     # No line names its thread, process or task; looking them up would cost every write's line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    # Nor its place in the source (the logging HOWTO, "Optimization").
+    logging._srcfile = None  # noqa: SLF001 - the documented way
     handler = logging.StreamHandler(sys.stderr)
     if log_format == "json":
         handler.setFormatter(_JsonFormatter())

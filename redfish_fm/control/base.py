@@ -6,20 +6,29 @@ mapping made of the same inventory.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.mapping.domain import apply_document
+from redfish_fm.mapping.domain import Value, apply_document, read_value
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.links import forward_links, further_collections
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
 
-Reading = tuple[Mapping[str, Any], frozenset[Link]]
-"""A parsed document and the inverse links that others have because of it."""
+
+class Reading(NamedTuple):
+    """What a wanted document says: links it causes, collections it is in, what it means."""
+
+    links: frozenset[Link]
+    collections: tuple[str, ...]
+    value: Value | None
+
+
+NOTHING = Reading(frozenset(), (), None)
+"""What a document says that is not there."""
 
 decode_document = msgspec.json.Decoder(dict[str, Any]).decode
 """Parse a stored document. Made once: naming the type at each call costs more than parsing."""
@@ -36,11 +45,6 @@ def type_name_of(document: Mapping[str, Any]) -> str:
 def parent_of(uri: str) -> str:
     """Return the URI one segment up."""
     return uri.rsplit("/", 1)[0]
-
-
-def inverse_links(document: Mapping[str, Any], facts: Facts) -> frozenset[Link]:
-    """Return every derived link that other resources have because of `document`."""
-    return frozenset(forward_links(type_name_of(document), document, facts.port_aliases))
 
 
 class Base:
@@ -62,7 +66,7 @@ class Base:
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self._endpoints: list[str] = []
-        self._recently_read: dict[bytes, Reading] = {}
+        self._recently_read: dict[tuple[str, bytes], Reading] = {}
         for uri, document in documents.items():
             self._keep(uri, document)
         for uri in self.documents:
@@ -80,7 +84,7 @@ class Base:
             self._endpoints.append(uri)
         for collection in further_collections(name, document):
             self.members.setdefault(collection, set()).add(uri)
-        for target, pointer in inverse_links(document, self.facts):
+        for target, pointer in forward_links(name, document, self.facts.port_aliases):
             self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
 
     def parsed(self, uri: str) -> dict[str, Any] | None:
@@ -88,19 +92,24 @@ class Base:
         raw = self.documents.get(uri)
         return None if raw is None else msgspec.json.decode(raw)
 
-    def read(self, raw: bytes) -> Reading:
-        """Return a wanted document, to be read only, with the inverse links it causes.
+    def read(self, uri: str, raw: bytes) -> Reading:
+        """Return what the wanted document at `uri` says.
 
         The tip and the published state read the same bytes one after the other; the newest
-        readings are kept so that each document is parsed once.
+        readings are kept so that each document is read once.
         """
-        found = self._recently_read.get(raw)
+        found = self._recently_read.get((uri, raw))
         if found is None:
             document = decode_document(raw)
-            found = (document, inverse_links(document, self.facts))
+            name = type_name_of(document)
+            found = Reading(
+                frozenset(forward_links(name, document, self.facts.port_aliases)),
+                (parent_of(uri), *further_collections(name, document)),
+                read_value(uri, document, self.facts),
+            )
             if len(self._recently_read) >= _READINGS_MAX:
                 self._recently_read.clear()
-            self._recently_read[raw] = found
+            self._recently_read[uri, raw] = found
         return found
 
     def new_index(self) -> FabricIndex:

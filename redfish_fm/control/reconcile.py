@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.announce import Announcer
@@ -24,6 +24,7 @@ from redfish_fm.control.verdicts import (
     described,
     grant_steps,
     missing,
+    place_of,
     release_steps,
 )
 from redfish_fm.control.writer import Writer
@@ -275,7 +276,7 @@ class FabricLoop:
                 del self._steps.refused[step]
 
     async def _judge(self, operation: Operation, look: Look, refused: Mapping[Step, str]) -> None:
-        told = self._told(grant_steps(operation), refused)
+        told = self._told(operation, grant_steps(operation), refused)
         if operation.grants and not still_wanted(self._published.state.index, operation):
             await self._operations.abandon(operation)
         elif told:
@@ -288,24 +289,29 @@ class FabricLoop:
             await self._operations.note(operation, news)
 
     def _news(self, operation: Operation, refused: Mapping[Step, str]) -> tuple[Message, ...]:
-        told = self._told(release_steps(operation), refused)
+        told = self._told(operation, release_steps(operation), refused)
         return tuple(each for each in told if each not in operation.messages)
 
     def _overdue(self, operation: Operation) -> bool:
         waited_s = self._clock.now_s() - self._since_s[operation.id]
         return waited_s > self._policy.operation_s
 
-    def _told(self, steps: Iterable[Step], refused: Mapping[Step, str]) -> tuple[Message, ...]:
-        return tuple(self._message(step, refused[step]) for step in steps if step in refused)
+    def _told(
+        self, operation: Operation, steps: Iterable[Step], refused: Mapping[Step, str]
+    ) -> tuple[Message, ...]:
+        found = (step for step in steps if step in refused)
+        return tuple(self._message(operation, step, refused[step]) for step in found)
 
     def _unobserved(self, operation: Operation, look: Look) -> tuple[Message, ...]:
         reason = f"not observed within {self._policy.operation_s:g} s"
-        named = (self._message(step, reason) for step in missing(operation, look))
+        named = (self._message(operation, step, reason) for step in missing(operation, look))
         return (messages.operation_timeout(), *named)
 
-    def _message(self, step: Step, reason: str) -> Message:
+    def _message(self, operation: Operation, step: Step, reason: str) -> Message:
         port = self._published.base.facts.target_uri(self.fabric, step.target) or step.target.port
-        return messages.hardware_refused(described(step), port, reason)
+        told = messages.hardware_refused(described(step), port, reason)
+        place = place_of(step, operation)
+        return told if place is None else replace(told, related=(place,))
 
     def _say(self, trouble: str | None) -> None:
         """Log a change of mood once, not each time."""

@@ -117,6 +117,8 @@ class Retries:
         Also drops records that are over, a few at a time, and those of a deleted account.
         """
         retry, kept = write.retry, tip.state.spaces[Space.ANSWER]
+        if retry is None and not kept:
+            return draft
         gone = write.uri if write.kind is WriteKind.DELETE else ""
         dropped = {*self._over(kept), *_of_account(kept, gone)}
         edits = draft.edits

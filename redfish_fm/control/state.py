@@ -4,18 +4,17 @@ Two of these live in a service: the writer's tip (committed and in flight) and t
 Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import Base, Link, decode_document, parent_of, type_name_of
+from redfish_fm.control.base import NOTHING, Base, Reading, decode_document, parent_of
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
-from redfish_fm.mapping.domain import apply_document, apply_overlay
-from redfish_fm.mapping.links import further_collections
+from redfish_fm.mapping.domain import apply_overlay, apply_value
 from redfish_fm.mapping.operations import Operation, decode_operation
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
@@ -117,27 +116,24 @@ class WantedState:
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
-        pre, before = self._read(edit.pre)
-        post, after = self._read(edit.post)
-        for target, pointer in before - after:
+        pre, post = self._read(uri, edit.pre), self._read(uri, edit.post)
+        for target, pointer in pre.links - post.links:
             self._unlink(target, pointer, uri)
-        for target, pointer in after - before:
+        for target, pointer in post.links - pre.links:
             self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
-        apply_document(self.index, self.base.facts, uri, pre, post)
-        touched = {uri, *(target for target, _ in before ^ after)}
-        if (pre is None) != (post is None):
-            shown = (pre if post is None else post) or {}
-            for collection in (parent_of(uri), *further_collections(type_name_of(shown), shown)):
-                self._join(collection, uri, post is not None)
+        apply_value(self.index, pre.value, post.value)
+        touched = {uri, *(target for target, _ in pre.links ^ post.links)}
+        if (edit.pre is None) != (edit.post is None):
+            for collection in (*pre.collections, *post.collections):
+                self._join(collection, uri, edit.post is not None)
                 touched.add(collection)
         return touched
 
-    def _read(self, raw: bytes | None) -> tuple[Mapping[str, Any] | None, frozenset[Link]]:
-        """Return a document with the inverse links that others have because of it."""
+    def _read(self, uri: str, raw: bytes | None) -> Reading:
         if raw is None:
-            return None, frozenset()
+            return NOTHING
         self.parsed += 1
-        return self.base.read(raw)
+        return self.base.read(uri, raw)
 
     def _join(self, collection: str, uri: str, joins: bool) -> None:
         members = self.members.setdefault(collection, set())
@@ -233,11 +229,12 @@ class WantedState:
 
     def _new_tag(self, uri: str) -> str:
         own = self._documents.get(uri) or self._overlays.get(uri) or b""
-        inverse = {pointer: sorted(sources) for pointer, sources in self.links.get(uri, {}).items()}
+        links = self.links.get(uri, {})
+        inverse = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
         operation = self.task_operation(uri)
         return etag.content_tag(
             own,
-            msgspec.json.encode(sorted(inverse.items())),
+            msgspec.json.encode(inverse),
             b"%x" % self._member_sums.get(uri, 0),
             b"" if operation is None else operation.state.value.encode(),
         )

@@ -134,12 +134,27 @@ def _freed(part: Allocation, look: Look) -> bool:
     return gone and not look.unsettled(part.target)
 
 
+def place_of(step: Step, operation: Operation) -> str | None:
+    """Return the JSON pointer to what a request named, where that is what a step binds."""
+    if not isinstance(step, Bind):
+        return None
+    meant = (each for each in operation.granted if each.vppb == step.vppb)
+    return next((operation.places.get(each.unit) for each in meant), None)
+
+
 def described(step: Step) -> str:
     """Return a step in words, for the message that says what hardware refused."""
     verb = type(step).__name__
-    if isinstance(step, Bind | Unbind):
-        return f"{verb} of vPPB {step.vppb.switch}/{step.vppb.vcs}/{step.vppb.vppb}"
     part = " of ".join(f"{name} {number}" for name, number in reversed(step.target.path))
+    if isinstance(step, Bind | Unbind):
+        if step.target.namespace is not None:
+            # There is no vPPB: it stands for one of a host's attachments to the subsystem.
+            attaching = isinstance(step, Bind)
+            verb, towards = ("Attachment", "to") if attaching else ("Detachment", "from")
+            return f"{verb} of {part} of {step.vppb.switch} {towards} {step.vppb.vcs}"
+        vppb = f"vPPB {step.vppb.switch}/{step.vppb.vcs}/{step.vppb.vppb}"
+        towards = "to" if isinstance(step, Bind) else "from"
+        return f"{verb} of {part} {towards} {vppb}" if part else f"{verb} of {vppb}"
     if isinstance(step, SetQos):
         return f"{verb} of {part} to {step.qos.allocated} %, at most {step.qos.limit} %"
     size = f" with {step.size_mib} MiB" if isinstance(step, Allocate) else ""

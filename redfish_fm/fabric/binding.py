@@ -56,6 +56,8 @@ def wanted_by_zone(index: FabricIndex, zone: Zone) -> frozenset[Claim]:
     if kind is not FabricKind.BIND or zone.zone_type is not ZoneType.ENDPOINTS:
         return frozenset()
     hosts = reach.zone_hosts(zone, index.endpoints)
+    if not hosts:
+        return frozenset()
     return frozenset(
         (unit, host)
         for unit in {unit for unit, _ in reach.zone_parts(zone, index.endpoints)}
@@ -124,6 +126,9 @@ class BindingDelta:
     refused_units: tuple[str, ...] = ()
 
 
+_UNCHANGED = BindingDelta()
+
+
 def binding_delta(
     index: FabricIndex,
     holder: str,
@@ -150,8 +155,10 @@ def binding_deltas(
     be placed is a violation and not in the delta; its subject is the unit's entry in `causes`
     (what the client named), else an endpoint of it.
     """
-    ledger = _Ledger(index, occupied, fixed)
     held = {holder: index.bindings_of_holder(holder) for holder in wanted}
+    if not any(wanted.values()) and not any(held.values()):
+        return _UNCHANGED
+    ledger = _Ledger(index, occupied, fixed)
     for holder, bindings in held.items():
         for binding in bindings:
             if (binding.unit, binding.host) not in wanted[holder]:

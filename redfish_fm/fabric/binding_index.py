@@ -23,7 +23,7 @@ class VcsFact:
     vppb_count: int
     hops: int = 1
     port: str | None = None
-    """The switch port by which the host comes in, as endpoints name it."""
+    """The switch port by which the host comes in, as endpoints name it; None: not known."""
 
 
 class BindingIndex(PartIndex):
@@ -109,5 +109,7 @@ class BindingIndex(PartIndex):
         return None
 
     def _bindings(self, vppbs: frozenset[VppbId]) -> tuple[Binding, ...]:
+        if not vppbs:
+            return ()
         self.work += len(vppbs)
         return tuple(self.bindings[vppb] for vppb in sorted(vppbs))

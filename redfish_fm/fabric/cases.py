@@ -136,12 +136,15 @@ class Case:
             "/Links/InitiatorEndpointGroups", self.subject.initiator_groups, True, False
         ) + _members("/Links/TargetEndpointGroups", self.subject.target_groups, False, True)
 
-    def known(self) -> Iterator[tuple[Member, Endpoint]]:
-        """Yield the endpoints that exist, those of groups included."""
-        for member in (*self.members(), *self._grouped()):
-            endpoint = self.index.endpoints.get(member.id)
-            if endpoint is not None:
-                yield member, endpoint
+    def known(self) -> tuple[tuple[Member, Endpoint], ...]:
+        """Return the endpoints that exist, those of groups included."""
+        return self._known
+
+    @cached_property
+    def _known(self) -> tuple[tuple[Member, Endpoint], ...]:
+        endpoints = self.index.endpoints
+        named = (*self.members(), *self._grouped())
+        return tuple((each, endpoints[each.id]) for each in named if each.id in endpoints)
 
     def _grouped(self) -> Iterator[Member]:
         for named in self.groups():
@@ -180,16 +183,24 @@ class Case:
         index = self.index
         return index.chunks.get(part_id) or index.regions.get(part_id) or index.volumes.get(part_id)
 
-    def hosts(self) -> dict[str, str]:
+    def hosts(self) -> Mapping[str, str]:
         """Return host -> first initiator endpoint that brings it."""
+        return self._hosts
+
+    @cached_property
+    def _hosts(self) -> Mapping[str, str]:
         if isinstance(self.subject, Zone):
             return reach.zone_hosts(self.subject, self.index.endpoints)
         if isinstance(self.subject, Connection):
             return reach.connection_hosts(self.subject, self.index)
         return {self.subject.host: self.subject.id} if isinstance(self.subject, VppbGrant) else {}
 
-    def parts(self) -> dict[str, str]:
+    def parts(self) -> Mapping[str, str]:
         """Return unit -> endpoint or part that brings it first."""
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> Mapping[str, str]:
         pairs: Iterable[tuple[str, str]] = ()
         if isinstance(self.subject, Zone):
             pairs = reach.zone_parts(self.subject, self.index.endpoints)

@@ -57,28 +57,60 @@ volume_foreign = _foreign(Rule.CONNECTION_VOLUME_FOREIGN, Volume)
 
 
 def chunk_missing(case: Case) -> Iterator[Finding]:
-    """Rule 3: an LD is granted by naming a chunk or region of it; a whole device may go without."""
-    if not isinstance(case.subject, Connection) or case.kind is not FabricKind.BIND:
+    """Rule 3: LDs and NVMe subsystems are granted by naming parts; a whole device needs none.
+
+    Without rows a connection would hold all parts against other hosts and give none of them.
+    """
+    if not isinstance(case.subject, Connection) or case.kind not in _BOUND_BY_PARTS:
         return
     parts = [case.part(grant.id) for grant in case.part_grants()]
     if None in parts:
         return  # the unknown part may be the one that is meant; it is reported as unknown
     named = {unit for part in parts if part for unit in around(case.index, part)}
     for member, endpoint in case.targets():
-        bound = {unit for unit in endpoint.units if _bound_by_parts(case.index, unit)}
+        bound = sorted(unit for unit in endpoint.units if _BOUND_BY_PARTS[case.kind](case, unit))
         if bound and named.isdisjoint(bound):
-            yield finding(
-                Rule.CONNECTION_CHUNK_MISSING, member.id, None, member.pointer, sorted(bound)
-            )
+            rows = _rows_for(case, bound[0])
+            yield finding(Rule.CONNECTION_CHUNK_MISSING, member.id, rows, f"/{rows}", bound)
 
 
-def _bound_by_parts(index: FabricIndex, unit_id: str) -> bool:
+def _bound_by_parts(case: Case, unit_id: str) -> bool:
     """Say whether connections bind the unit or what lies in it, never it as a whole."""
+    index = case.index
     if _is_ld(index.units.get(unit_id)):
         return True
     units = (unit_id, *index.units_within(unit_id))
     known = [index.units[unit] for unit in units if unit in index.units]
     return any(unit.binder is Binder.CONNECTION for unit in known)
+
+
+def _attached_by_parts(case: Case, unit_id: str) -> bool:
+    """Say whether only namespaces of the unit are attached: then it is not exclusive itself."""
+    index = case.index
+    unit = index.units.get(unit_id)
+    if unit is None or unit_id in index.volumes:
+        return False
+    shares = unit.binder is Binder.NOTHING and unit.within is None and not unit.exclusive
+    return shares or _holds_volumes(index, unit_id)
+
+
+def _holds_volumes(index: FabricIndex, unit_id: str) -> bool:
+    return not index.volumes.keys().isdisjoint(index.units_within(unit_id))
+
+
+_BOUND_BY_PARTS: dict[FabricKind, Callable[[Case, str], bool]] = {
+    FabricKind.BIND: _bound_by_parts,
+    FabricKind.CONNECTION_GRANTS: _attached_by_parts,
+}
+
+
+def _rows_for(case: Case, unit_id: str) -> str:
+    """Return the list in which a connection names parts of the unit."""
+    if case.kind is FabricKind.CONNECTION_GRANTS or _holds_volumes(case.index, unit_id):
+        return "VolumeInfo"
+    unit = case.index.units.get(unit_id)
+    dynamic = unit is not None and _is_ld(unit) and unit.binder is Binder.NOTHING
+    return "MemoryRegionInfo" if dynamic else "MemoryChunkInfo"
 
 
 def access(case: Case) -> Iterator[Finding]:

@@ -341,6 +341,8 @@ class FabricIndex(BindingIndex):
         return _Effects(frozenset({(grant.unit, grant.host)}), frozenset({(grant.unit, grant.id)}))
 
     def _zone_effects(self, zone: Zone) -> _Effects:
+        if not zone.endpoints:
+            return _NOTHING
         parts = frozenset(reach.zone_parts(zone, self.endpoints))
         hosts = reach.zone_hosts(zone, self.endpoints)
         grants = self.facts(zone.fabric).kind is FabricKind.BIND and reach.routes(zone)

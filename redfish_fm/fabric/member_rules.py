@@ -8,9 +8,11 @@ from collections.abc import Callable, Container, Iterator
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.cases import Case, Finding, Member, finding
+from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.part_rules import shared_by_hosts
 from redfish_fm.fabric.values import (
+    Binder,
     Connection,
     Endpoint,
     EndpointGroup,
@@ -129,8 +131,26 @@ def not_bindable(case: Case) -> Iterator[Finding]:
             yield finding(Rule.NOT_BINDABLE, case.subject.id, pointer="/ConnectedEntities")
     elif isinstance(case.subject, Zone | Connection) and case.kind is FabricKind.BIND:
         for member, endpoint in case.known():
-            if not _can(case, member, endpoint):
+            aimed_at = member.targeted and endpoint.role in reach.TARGETS
+            whole = _bound_by_ways(case.index, endpoint) if aimed_at else None
+            if whole is not None:
+                yield finding(Rule.NOT_BINDABLE, member.id, whole, member.pointer)
+            elif not _can(case, member, endpoint):
                 yield finding(Rule.NOT_BINDABLE, member.id, pointer=member.pointer)
+
+
+def _bound_by_ways(index: FabricIndex, endpoint: Endpoint) -> str | None:
+    """Return a device of the endpoint that is bound by its heads or functions only.
+
+    A zone with it would bind nothing, and hold every way to the device.
+    """
+    for unit_id in sorted(endpoint.units):
+        unit = index.units.get(unit_id)
+        if unit is not None and unit.binder is Binder.NOTHING:
+            inside = (index.units.get(each) for each in index.units_within(unit_id))
+            if any(each is not None and each.binder is Binder.ZONE for each in inside):
+                return unit_id
+    return None
 
 
 def _can(case: Case, member: Member, endpoint: Endpoint) -> bool:

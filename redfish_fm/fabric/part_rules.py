@@ -82,9 +82,21 @@ def part_overlap(case: Case) -> Iterator[Finding]:
     source = None if part is None else _source(case, part)
     if part is None or source is None:
         return
-    pointer = "/AddressRangeOffsetMiB" if isinstance(source, MemoryDomain) else None
+    value, pointer = _place(part, source)
     for other in sorted(_overlapping(case, part, source)):
-        yield finding(Rule.PART_OVERLAP, part.id, other, pointer)
+        violation = Violation(Rule.PART_OVERLAP, value, other, pointer)
+        yield Finding((Rule.PART_OVERLAP, part.id, other), violation)
+
+
+def _place(part: Part, source: MemoryDomain | CapacityPool) -> tuple[str, str]:
+    """Return where the part is to lie, as the client says it, and the property that says it."""
+    if isinstance(part, Region):
+        return str(part.number), _NUMBERS[Region]
+    if isinstance(part, Volume):
+        return str(_number(part)), "/NVMeNamespaceProperties/NamespaceId"
+    if isinstance(source, MemoryDomain):
+        return str(part.offset_mib), "/AddressRangeOffsetMiB"
+    return part.unit, "/Links/CXLLogicalDevices"
 
 
 def _overlapping(case: Case, part: Part, source: MemoryDomain | CapacityPool) -> Iterator[str]:
@@ -158,7 +170,11 @@ def shared_by_hosts(case: Case) -> Iterator[Finding]:
         for host in sorted(hosts):
             others = sorted(hosts.keys() - {host})
             violation = Violation(
-                Rule.HOST_SHARING, part.id, min(hosts[host]), None, (host, *others)
+                Rule.HOST_SHARING,
+                "false",
+                min(hosts[host]),
+                _SHAREABLE[type(part)],
+                (host, *others),
             )
             yield Finding((Rule.HOST_SHARING, unit, host), violation)
 
@@ -176,7 +192,8 @@ def routed_by_default(case: Case) -> Iterator[Finding]:
             for zone_id in sorted(index.zones_of(endpoint)):
                 zone = index.zones[zone_id]
                 if zone.zone_type is ZoneType.DEFAULT and reach.routes(zone):
-                    violation = Violation(Rule.DEFAULT_ROUTING, part.id, zone_id)
+                    pointer = _SHAREABLE[type(part)]
+                    violation = Violation(Rule.DEFAULT_ROUTING, "false", zone_id, pointer)
                     yield Finding((Rule.DEFAULT_ROUTING, unit, zone_id), violation)
 
 
@@ -188,6 +205,13 @@ _SIZES: dict[type, str] = {
 
 
 _NUMBERS: dict[type, str] = {Region: "/RegionNumber"}
+
+
+_SHAREABLE: dict[type, str] = {
+    Region: "/ShareableRegion",
+    Volume: "/NVMeNamespaceProperties/IsShareable",
+}
+"""Where a client says whether hosts may share a part; what it says here is "false"."""
 
 
 def _size(part: Part) -> str:

@@ -79,7 +79,8 @@ def connection_hosts(connection: Connection, known: Known) -> dict[str, str]:
 
 def connection_parts(connection: Connection, known: Known) -> Iterator[tuple[str, str]]:
     """Yield (unit, what brings it): the named chunks, regions and volumes, else whole targets."""
-    if not (connection.chunks or connection.regions or connection.volumes):
+    named = connection.chunks or connection.regions or connection.volumes
+    if not named and not connection.by_parts:
         yield from _parts(targets_of(connection, known), known.endpoints)
     for chunk_grant in connection.chunks:
         chunk = known.chunks.get(chunk_grant.chunk)

@@ -145,6 +145,8 @@ class Connection:
     volumes: tuple[VolumeGrant, ...] = ()
     initiator_groups: tuple[str, ...] = ()
     target_groups: tuple[str, ...] = ()
+    by_parts: bool = False
+    """It names parts, or none any more: then it grants nothing, and never its whole targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +297,9 @@ class Binding:
 
 class Rule(Enum):
     """The isolation rules, one name per way to break them (DESIGN section 5)."""
+
+    # As exact as Enum's own, which hashes the name in Python at each look-up.
+    __hash__ = object.__hash__
 
     HOST_SHARING = "1: exclusive unit reached by two hosts"
     ZONE_MANY_HOSTS = "2: zone with exclusive units has initiators of several hosts"

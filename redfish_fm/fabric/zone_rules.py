@@ -139,6 +139,8 @@ def zone_in_use(case: Case) -> Iterator[Finding]:
     held = case.index.zones.get(zone.id)
     was = frozenset(held.endpoints) if held is not None and reach.routes(held) else frozenset()
     stays = frozenset(zone.endpoints) if reach.routes(zone) and not case.removal else frozenset()
+    if was == stays:
+        return
     pointer = None if case.removal else "/Links/Endpoints"
     for connection_id in sorted(_parted(case, was, stays)):
         connection = case.index.connections[connection_id]

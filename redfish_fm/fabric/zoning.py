@@ -128,8 +128,26 @@ NOT_OF_ZONES = frozenset(
 )
 """Rules that have nothing to say of a zone; zones are what is judged most often."""
 
+OF_MEMBERS = frozenset(
+    {
+        Rule.UNKNOWN_MEMBER,
+        Rule.DUPLICATE_MEMBER,
+        Rule.FOREIGN_FABRIC,
+        Rule.NOT_BINDABLE,
+        Rule.DEFAULT_ROUTING,
+        Rule.MUTUALLY_EXCLUSIVE,
+        Rule.TARGET_UNAVAILABLE,
+        Rule.HOST_SHARING,
+        Rule.ZONE_MANY_HOSTS,
+        Rule.ZONE_UNIT_TWICE,
+        Rule.LD_FM_OWNED,
+    }
+)
+"""Rules that find fault with what a zone names; many zones are made empty and filled later."""
+
 ALL_RULES = tuple(RULES)
 RULES_OF_ZONES = tuple(rule for rule in RULES if rule not in NOT_OF_ZONES)
+RULES_OF_EMPTY_ZONES = tuple(rule for rule in RULES_OF_ZONES if rule not in OF_MEMBERS)
 
 _ON_REMOVAL = (
     Rule.ENDPOINT_IN_USE,
@@ -371,9 +389,15 @@ def _on_removal(index: FabricIndex, subject: Subject | None) -> list[Violation]:
 def _findings(case: Case, rules: tuple[Rule, ...] | None = None) -> Iterator[Finding]:
     """Yield what `rules` say of the case; without them, all that can say something."""
     if rules is None:
-        rules = RULES_OF_ZONES if isinstance(case.subject, Zone) else ALL_RULES
+        rules = _rules_about(case.subject)
     for rule in rules:
         yield from RULES[rule](case)
+
+
+def _rules_about(subject: Subject) -> tuple[Rule, ...]:
+    if not isinstance(subject, Zone):
+        return ALL_RULES
+    return RULES_OF_ZONES if subject.endpoints or subject.zones else RULES_OF_EMPTY_ZONES
 
 
 def _to_blame(findings: list[Finding], new: list[Finding]) -> list[Violation]:

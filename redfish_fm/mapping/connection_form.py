@@ -58,10 +58,14 @@ def _kinds(document: Document) -> set[str]:
 
 def _rows(document: Document) -> Iterator[Message]:
     for name, (link, _kind) in GRANTS.items():
-        for position, row in enumerate(rows(document, name)):
+        found = document.get(name)
+        for position, row in enumerate(found if isinstance(found, list) else ()):
             place = f"{name}/{position}"
-            if not any(uris_at(row, [link])):
+            if not isinstance(row, Mapping) or not any(uris_at(row, [link])):
+                # A null grants no less than a row that names nothing, and would hide as little.
                 yield messages.property_missing(f"{place}/{link}", f"#/{place}/{link}")
+            if not isinstance(row, Mapping):
+                continue
             access = row.get("AccessCapabilities")
             if isinstance(access, list) and not any(access):
                 # A grant of no access would hold the device for nobody's use.

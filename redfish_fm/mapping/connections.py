@@ -20,6 +20,8 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_connection
 from redfish_fm.mapping.resources import stored
 from redfish_fm.mapping.violations import to_messages
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 
@@ -47,6 +49,7 @@ def _judge(change: Change, tip: Tip) -> Draft:
         change.pointers,
         causes(connection_parts(connection, tip.index)),
         ways=ways_of(initiators_of(connection, tip.index), tip.index),
+        places=_places(connection),
     )
     return to_draft(grant, tip)
 
@@ -69,7 +72,8 @@ RULES = DocumentRules("Connection", _judge, _remove, connection_form.complete)
 def act(write: Write, tip: Tip) -> Draft:
     """Return the draft of Connection.AddVolumeInfo or RemoveVolumeInfo.
 
-    What is granted already, and what is not there to take away, changes nothing.
+    What is granted already changes nothing; what is not there can not be taken away (400), and
+    the last row goes with the Connection only (409): one that names nothing would hold all.
     """
     before = stored(tip, write.uri)
     adds = write.action == "Connection.AddVolumeInfo"
@@ -83,10 +87,28 @@ def act(write: Write, tip: Tip) -> Draft:
         held = any(_is_row(each, volume, row.get("LUN")) for each in present)
         after = present if held and len(row) == 1 else [*present, row]
     else:
-        lun = write.body.get("LUN")
-        after = [each for each in present if not _is_row(each, volume, lun)]
+        after = _without_row(write, present, volume)
     pointers = {volume: "#/Volume"}
     return RULES.replace(write.uri, before, {**before, "VolumeInfo": after}, tip, pointers)
+
+
+def _without_row(
+    write: Write, present: list[Mapping[str, Any]], volume: str
+) -> list[Mapping[str, Any]]:
+    """Return the rows that stay. Raises RedfishError where none goes, or none would stay."""
+    lun = write.body.get("LUN")
+    after = [each for each in present if not _is_row(each, volume, lun)]
+    if len(after) == len(present):
+        named = any(_is_row(each, volume, None) for each in present)
+        name, value = ("LUN", str(lun)) if named else ("Volume", volume)
+        told = messages.action_parameter_value_conflict(name, value, f"#/{name}")
+        raise refusals.bad_content(told)
+    if not after:
+        held = messages.property_value_resource_conflict("Volume", volume, write.uri, "#/Volume")
+        hint = f"{volume} (the last one: DELETE {write.uri} instead)"
+        also = messages.action_parameter_value_conflict("Volume", hint, "#/Volume")
+        raise RedfishError(409, (held, also))
+    return after
 
 
 _ROW = ("LUN", "AccessCapabilities")
@@ -139,6 +161,17 @@ def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -
             tasks = sorted(task for zone in common if (task := tip.busy(zone)) is not None)
             if common and len(tasks) == len(common):
                 raise refusals.busy(tasks[0])
+
+
+def _places(connection: Connection) -> dict[str, str]:
+    """Return where the body names each target and part."""
+    named = {
+        "/Links/TargetEndpoints/{}": connection.targets,
+        "/MemoryChunkInfo/{}/MemoryChunk": [row.chunk for row in connection.chunks],
+        "/MemoryRegionInfo/{}/MemoryRegion": [row.region for row in connection.regions],
+        "/VolumeInfo/{}/Volume": [row.volume for row in connection.volumes],
+    }
+    return {uri: place.format(n) for place, uris in named.items() for n, uri in enumerate(uris)}
 
 
 def _added(connection: Connection, old: Connection | None, tip: Tip) -> dict[str, tuple[str, ...]]:

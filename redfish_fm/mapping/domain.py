@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import VppbGrant
+from redfish_fm.fabric.values import (
+    Chunk,
+    Connection,
+    Endpoint,
+    EndpointGroup,
+    Region,
+    Volume,
+    VppbGrant,
+    Zone,
+)
 from redfish_fm.mapping.bandwidth import read_wish
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.read import (
@@ -26,28 +35,46 @@ from redfish_fm.mapping.uris import fabric_of
 
 Document = Mapping[str, Any]
 
+Value = Endpoint | EndpointGroup | Zone | Connection | Chunk | Region | Volume
+"""What a document means to isolation. The `id` of each is the document's URI."""
+
 
 def type_name(document: Document) -> str:
     """Return the unversioned type: "Zone" for "#Zone.v1_6_3.Zone"."""
     return str(document.get("@odata.type", "")).rsplit(".", 1)[-1].lstrip("#")
 
 
+def read_value(uri: str, document: Document, facts: Facts) -> Value | None:
+    """Return what the document at `uri` means to isolation; None where that is nothing.
+
+    Types that isolation does not know, zones outside of fabrics (ResourceZones) and parts of no
+    known unit mean nothing.
+    """
+    name = type_name(document)
+    reader = _READERS.get(name)
+    if reader is None or (name not in _OUTSIDE and fabric_of(uri) is None):
+        return None
+    return reader(uri, document, facts)
+
+
+def apply_value(index: FabricIndex, before: Value | None, after: Value | None) -> None:
+    """Make `index` reflect that one document meant `before` and means `after`; None is nothing.
+
+    Applying (after, before) afterwards gives back the former index.
+    """
+    if after is not None:
+        _PUT[type(after)](index, after)
+    elif before is not None:
+        _REMOVE[type(before)](index, before.id)
+
+
 def apply_document(
     index: FabricIndex, facts: Facts, uri: str, pre: Document | None, post: Document | None
 ) -> None:
-    """Make `index` reflect that the document at `uri` was `pre` and is `post`; None is absent.
-
-    Types that isolation does not know, and zones outside of fabrics (ResourceZones), change
-    nothing. Applying (post, pre) afterwards gives back the former index.
-    """
-    known = post if post is not None else pre
-    if known is None:
-        return
-    name = type_name(known)
-    if name in _OUTSIDE or fabric_of(uri) is not None:
-        handler = _REMOVE.get(name) if post is None else _PUT.get(name)
-        if handler is not None:
-            handler(index, facts, uri, known)
+    """Make `index` reflect that the document at `uri` was `pre` and is `post`; None is absent."""
+    before = None if pre is None else read_value(uri, pre, facts)
+    after = None if post is None else read_value(uri, post, facts)
+    apply_value(index, before, after)
 
 
 def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document | None) -> None:
@@ -72,63 +99,31 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
         index.put_vppb_grant(VppbGrant(uri, fabric, vppb, unit, vcs.host))
 
 
-def _put_endpoint(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
-    index.put_endpoint(read_endpoint(uri, document, facts))
-
-
-def _put_group(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
-    index.put_group(read_group(uri, document))
-
-
-def _put_zone(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
-    index.put_zone(read_zone(uri, document))
-
-
-def _put_connection(index: FabricIndex, _facts: Facts, uri: str, document: Document) -> None:
-    index.put_connection(read_connection(uri, document))
-
-
-def _put_chunk(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
-    chunk = read_chunk(uri, document, facts)
-    if chunk is None:
-        index.remove_chunk(uri)
-    else:
-        index.put_chunk(chunk)
-
-
-def _put_region(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
-    region = read_region(uri, document, facts)
-    if region is None:
-        index.remove_region(uri)
-    else:
-        index.put_region(region)
-
-
-def _put_volume(index: FabricIndex, facts: Facts, uri: str, document: Document) -> None:
-    volume = read_volume(uri, document, facts)
-    if volume is None:
-        index.remove_volume(uri)
-    else:
-        index.put_volume(volume)
-
-
-_Handler = Callable[[FabricIndex, Facts, str, Document], None]
 _OUTSIDE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
-_PUT: dict[str, _Handler] = {
-    "Endpoint": _put_endpoint,
-    "EndpointGroup": _put_group,
-    "Zone": _put_zone,
-    "Connection": _put_connection,
-    "MemoryChunks": _put_chunk,
-    "MemoryRegion": _put_region,
-    "Volume": _put_volume,
+_READERS: dict[str, Callable[[str, Document, Facts], Value | None]] = {
+    "Endpoint": read_endpoint,
+    "EndpointGroup": lambda uri, document, _facts: read_group(uri, document),
+    "Zone": lambda uri, document, _facts: read_zone(uri, document),
+    "Connection": lambda uri, document, _facts: read_connection(uri, document),
+    "MemoryChunks": read_chunk,
+    "MemoryRegion": read_region,
+    "Volume": read_volume,
 }
-_REMOVE: dict[str, _Handler] = {
-    "EndpointGroup": lambda index, _facts, uri, _document: index.remove_group(uri),
-    "Endpoint": lambda index, _facts, uri, _document: index.remove_endpoint(uri),
-    "Zone": lambda index, _facts, uri, _document: index.remove_zone(uri),
-    "Connection": lambda index, _facts, uri, _document: index.remove_connection(uri),
-    "MemoryChunks": lambda index, _facts, uri, _document: index.remove_chunk(uri),
-    "MemoryRegion": lambda index, _facts, uri, _document: index.remove_region(uri),
-    "Volume": lambda index, _facts, uri, _document: index.remove_volume(uri),
+_PUT: dict[type, Callable[[FabricIndex, Any], None]] = {
+    Endpoint: FabricIndex.put_endpoint,
+    EndpointGroup: FabricIndex.put_group,
+    Zone: FabricIndex.put_zone,
+    Connection: FabricIndex.put_connection,
+    Chunk: FabricIndex.put_chunk,
+    Region: FabricIndex.put_region,
+    Volume: FabricIndex.put_volume,
+}
+_REMOVE: dict[type, Callable[[FabricIndex, str], None]] = {
+    Endpoint: FabricIndex.remove_endpoint,
+    EndpointGroup: FabricIndex.remove_group,
+    Zone: FabricIndex.remove_zone,
+    Connection: FabricIndex.remove_connection,
+    Chunk: FabricIndex.remove_chunk,
+    Region: FabricIndex.remove_region,
+    Volume: FabricIndex.remove_volume,
 }

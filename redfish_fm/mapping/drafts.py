@@ -111,7 +111,7 @@ class TakeBack(Enum):
     DELETE = "delete"
     """The operation made the resource: delete it, and what it made with it."""
     REMOVE_MEMBERS = "remove-members"
-    """The operation added members to it: remove exactly these again."""
+    """The operation changed members of it: what it added goes, and the rest is as before."""
     CLEAR_PORT = "clear-port"
     """The operation named a port in a vPPB's overlay: the vPPB names none again."""
     RESTORE_OVERLAY = "restore-overlay"
@@ -129,7 +129,9 @@ class OperationDraft:
     for another holder. `holders` keep the granted bindings alive. `resource` is what `take_back`
     applies to, and `added` maps each member URI that the write added to it (endpoints of a zone,
     chunks of a connection) to the units it brought, so that only what failed goes. `bandwidth`
-    (before, after) is what LDs are to have; `overlay_before` the overlay there was ("" for none).
+    (before, after) is what LDs are to have. `overlay_before` and `document_before` are pre-images
+    for `take_back`: the overlay there was, and the document ("" for none).
+    `places` is unit -> JSON pointer to where the request names the added member that brings it.
     """
 
     fabric: str
@@ -146,6 +148,8 @@ class OperationDraft:
     holders: frozenset[str] = frozenset()
     bandwidth: tuple[tuple[QosWish, QosWish], ...] = ()
     overlay_before: str = ""
+    document_before: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

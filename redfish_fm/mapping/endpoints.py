@@ -7,7 +7,7 @@ and units: changing them would move bindings behind the holder's back.
 from dataclasses import replace
 
 from redfish_fm.fabric.zoning import check_endpoint, check_endpoint_removal
-from redfish_fm.mapping import refusals
+from redfish_fm.mapping import endpoint_form, refusals
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import (
     Change,
@@ -33,6 +33,10 @@ def _judge(change: Change, tip: Tip) -> Draft:
     _refuse_bad_links(change.uri, before or {}, after, tip)
     endpoint = read_endpoint(change.uri, after, tip.facts)
     old = None if before is None else read_endpoint(change.uri, before, tip.facts)
+    known = [] if before is None else endpoint_form.wrong(change.uri, before, tip)
+    told = [each for each in endpoint_form.wrong(change.uri, after, tip) if each not in known]
+    if told:
+        raise refusals.bad_content(*told)
     violations = check_endpoint(tip.index, endpoint, old, bool(entities_of(after)))
     if violations:
         raise to_error(violations)

@@ -4,7 +4,7 @@ Pure. The one place where violations, binding deltas, allocations and edits come
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redfish_fm.fabric.binding import BindingDelta, Claim, binding_deltas
@@ -13,6 +13,7 @@ from redfish_fm.fabric.model import Place, VppbId
 from redfish_fm.fabric.values import Allocation, Binding, Rule, Violation
 from redfish_fm.mapping.bindings import delta_edits
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
+from redfish_fm.mapping.membership import pointers
 from redfish_fm.mapping.resources import document_edit
 from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish.changes import Edit
@@ -30,7 +31,8 @@ class Grant:
     holders whose claims change with it (the connections of an endpoint group), each with all it
     is to hold. `allocated` and `freed` are parts of pools. `take_back`: what undoing means,
     where that does not follow from `kind`. `ways` is host -> the switch ports by which it is named:
-    where one of them is on the unit's switch, its vPPBs are the ones to take.
+    where one of them is on the unit's switch, its vPPBs are the ones to take. `places` says where
+    the body names a cause, for refusals of the delta, which do not know.
     """
 
     kind: OutcomeKind
@@ -49,13 +51,12 @@ class Grant:
     ways: Mapping[str, frozenset[str]] = field(default_factory=dict)
     edits: tuple[Edit, ...] | None = None
     take_back: TakeBack | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def to_draft(grant: Grant, tip: Tip) -> Draft:
     """Return the draft of `grant`; raises RedfishError with every violation there is."""
-    wanted = {grant.uri: grant.wanted, **grant.others}
-    occupied = _OffTheWay(tip.index, tip.occupied, grant.ways) if grant.ways else tip.occupied
-    delta = binding_deltas(tip.index, wanted, occupied, grant.causes, grant.fixed)
+    delta = _delta(grant, tip)
     violations = _distinct((*grant.violations, *_not_told(grant, delta, tip.index)))
     if violations:
         raise to_error(violations, grant.pointers)
@@ -64,6 +65,17 @@ def to_draft(grant: Grant, tip: Tip) -> Draft:
         written = (document_edit(tip, grant.uri, grant.document),)
     edits = (*written, *delta_edits(delta))
     return Draft(grant.kind, grant.uri, edits, _operation(grant, delta, tip))
+
+
+def _delta(grant: Grant, tip: Tip) -> BindingDelta:
+    """Choose vPPBs behind the ports that the endpoints name; where those are full, the host's."""
+    wanted = {grant.uri: grant.wanted, **grant.others}
+    if grant.ways:
+        occupied = _OffTheWay(tip.index, tip.occupied, grant.ways)
+        delta = binding_deltas(tip.index, wanted, occupied, grant.causes, grant.fixed)
+        if all(each.rule is not Rule.NO_FREE_VPPB for each in delta.violations):
+            return delta
+    return binding_deltas(tip.index, wanted, tip.occupied, grant.causes, grant.fixed)
 
 
 def ways_of(endpoints: Iterable[str], index: FabricIndex) -> dict[str, frozenset[str]]:
@@ -92,7 +104,7 @@ class _OffTheWay:
     def _is_off(self, vppb: VppbId) -> bool:
         vcs = self._index.vcss.get((vppb.switch, vppb.vcs))
         named = self._ways.get((vcs.host if vcs else None) or "")
-        if vcs is None or vcs.host is None or not named or vcs.port in named:
+        if vcs is None or vcs.host is None or not named or vcs.port in (None, *named):
             return False
         mine = self._index.vcs_of_host(vcs.fabric, vcs.host, vppb.switch)
         return any(other.port in named for other in mine)
@@ -104,12 +116,15 @@ _TELL_SHARING = frozenset({Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_R
 
 def _not_told(grant: Grant, delta: BindingDelta, index: FabricIndex) -> Iterator[Violation]:
     """Yield what the delta refuses, but for second hosts that a rule has told of already."""
+    if not delta.violations:
+        return
     told = {each.subject for each in grant.violations if each.rule in _TELL_SHARING}
     sharing = {unit for subject in told for unit in _units_meant(subject, index)}
     sharing |= {unit for unit, cause in grant.causes.items() if cause in told}
     for unit, violation in zip(delta.refused_units, delta.violations, strict=True):
         if violation.rule is not Rule.HOST_SHARING or unit not in sharing:
-            yield violation
+            place = violation.pointer or grant.places.get(violation.subject)
+            yield replace(violation, pointer=place)
 
 
 def _units_meant(subject: str, index: FabricIndex) -> frozenset[str]:
@@ -131,6 +146,8 @@ def _operation(grant: Grant, delta: BindingDelta, tip: Tip) -> OperationDraft | 
     granted = (*delta.granted, *(after for _before, after in joining))
     if not (granted or delta.released or grant.allocated or grant.freed):
         return None
+    undone = _take_back(grant, granted)
+    before = tip.wanted(grant.uri) if undone is TakeBack.REMOVE_MEMBERS else None
     return OperationDraft(
         grant.fabric,
         grant.uri,
@@ -138,13 +155,24 @@ def _operation(grant: Grant, delta: BindingDelta, tip: Tip) -> OperationDraft | 
         granted,
         tuple(pair for pair in delta.changed if pair not in joining),
         delta.released,
-        _take_back(grant, granted),
+        undone,
         dict(grant.added),
         grant.allocated,
         grant.freed,
         tuple(pair for pair in joining if _is_established(pair[0], tip)),
         frozenset({grant.uri, *grant.others}),
+        document_before=(before or b"").decode(),
+        places=_places(grant),
     )
+
+
+def _places(grant: Grant) -> dict[str, str]:
+    """Return unit -> where the request names the member that brings it, of those it adds."""
+    if not grant.added:
+        return {}
+    named = {**pointers(grant.document or {}), **grant.pointers}
+    brought = ((unit, uri) for unit, uri in grant.causes.items() if uri in grant.added)
+    return {unit: named[uri] for unit, uri in brought if uri in named}
 
 
 def _resources(grant: Grant, delta: BindingDelta) -> frozenset[str]:

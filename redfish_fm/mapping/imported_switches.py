@@ -195,9 +195,12 @@ def _switch(
         if owner == fabric and port_id.switch == switch
     ]
     vcss = _documented_vcss(documents, facts, fabric, switch, uri, defects)
+    documented = {vcs.id for vcs in vcss}
     _complete(ports, vcss, hosts, switch, uri, defects)
     for vcs in vcss:
-        port = facts.port_uris.get((fabric, PortId(switch, vcs.upstream_port)))
+        # What was added stands for what documents do not say, so it is by no port in particular.
+        upstream = PortId(switch, vcs.upstream_port) if vcs.id in documented else None
+        port = None if upstream is None else facts.port_uris.get((fabric, upstream))
         facts.vcss.append(VcsFact(fabric, switch, vcs.id, vcs.host, vcs.vppb_count, port=port))
     kind = document.get("SwitchType")
     return Switch(

@@ -5,7 +5,7 @@ undoing its grants means is decided here. Grants are taken back, releases never 
 (DESIGN section 4). Redfish: Task.v1_7_4.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -18,6 +18,7 @@ from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.bandwidth import restored
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft, TakeBack, Tip
+from redfish_fm.mapping.membership import with_members_left, without_members
 from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.mapping.uris import TASK
@@ -49,7 +50,9 @@ class Operation:
     change, which take only GET and DELETE. `ended_state` is the state it goes to when nothing is
     left to do. Times are Redfish DateTime text; `ended` is None while open. `joined` (before,
     after) are those of `granted` that were in use for other holders already; `holders` keep alive
-    what was granted (none recorded: `uri` does).
+    what was granted (none recorded: `uri` does). `document_before` is what `uri` was when it
+    changed members ("": not recorded, as in operations stored by earlier versions);
+    `places` is unit -> JSON pointer to the added member that brings it.
     """
 
     id: str
@@ -77,6 +80,8 @@ class Operation:
     bandwidth: tuple[tuple[QosWish, QosWish], ...] = ()
     restoring: tuple[QosWish, ...] = ()
     overlay_before: str = ""
+    document_before: str = ""
+    places: dict[str, str] = field(default_factory=dict)
 
     @property
     def grants(self) -> bool:
@@ -125,6 +130,8 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         holders=plan.holders,
         bandwidth=plan.bandwidth,
         overlay_before=plan.overlay_before,
+        document_before=plan.document_before,
+        places=dict(plan.places),
     )
 
 
@@ -182,8 +189,9 @@ def still_wanted(index: FabricIndex, operation: Operation) -> bool:
 def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
     """Return the edits that undo every grant of `operation`, because some of it was refused.
 
-    All grants go, also those that worked: half a zone is not what was asked for. Nothing that
-    the operation released or freed comes back, and nothing is done where somebody else has undone
+    All grants go, also those that worked: half a zone is not what was asked for; and what else the
+    write changed of the document is as it was. Nothing that the operation released or freed comes
+    back, so members that it let go of stay gone, and nothing is done where somebody else has undone
     it meanwhile. The records it deletes are new releases, for control to drive (their `post` is
     None); what it allocated goes with the document that asked for it, and is to be freed.
     """
@@ -228,15 +236,23 @@ def _documents_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
         return
     raw = tip.wanted(operation.uri)
     if raw is not None and operation.take_back is TakeBack.REMOVE_MEMBERS:
-        before = msgspec.json.decode(raw)
-        after = without_members(before, frozenset(operation.added))
-        if after != before:
-            yield Edit(Space.DOCUMENT, operation.uri, raw, msgspec.json.encode(after))
+        after = _members_taken_back(operation, raw)
+        if after != raw:
+            yield Edit(Space.DOCUMENT, operation.uri, raw, after)
     elif operation.take_back is TakeBack.DELETE:
         for uri in dict.fromkeys((operation.uri, *(part.holder for part in operation.allocated))):
             made = tip.wanted(uri)
             if made is not None:
                 yield Edit(Space.DOCUMENT, uri, made, None)
+
+
+def _members_taken_back(operation: Operation, raw: bytes) -> bytes:
+    """Return the document without what was added, and else as before; equal bytes where equal."""
+    now = msgspec.json.decode(raw)
+    pre = operation.document_before.encode() or raw
+    before = msgspec.json.decode(pre)
+    after = with_members_left(before, without_members(now, frozenset(operation.added)))
+    return pre if after == before else msgspec.json.encode(after)
 
 
 def _port_cleared(tip: Tip, uri: str) -> Iterator[Edit]:
@@ -249,35 +265,3 @@ def _port_cleared(tip: Tip, uri: str) -> Iterator[Edit]:
         if not links:
             del after["Links"]
         yield Edit(Space.OVERLAY, uri, raw, msgspec.json.encode(after) if after else None)
-
-
-_MEMBER_LISTS = (
-    "Endpoints",
-    "InitiatorEndpoints",
-    "TargetEndpoints",
-    "InitiatorEndpointGroups",
-    "TargetEndpointGroups",
-)
-_GRANT_LISTS = (
-    ("MemoryChunkInfo", "MemoryChunk"),
-    ("MemoryRegionInfo", "MemoryRegion"),
-    ("VolumeInfo", "Volume"),
-)
-"""Lists of a Connection whose rows each grant the resource that a link in the row names."""
-
-
-def without_members(document: Mapping[str, Any], uris: frozenset[str]) -> dict[str, Any]:
-    """Return a copy of a Zone, Connection or group that no longer names any of `uris`."""
-    result = dict(document)
-    links = dict(result.get("Links") or {})
-    for name in _MEMBER_LISTS:
-        if name in links:
-            links[name] = [each for each in links[name] if each.get("@odata.id") not in uris]
-    if "Links" in result:
-        result["Links"] = links
-    for rows, name in _GRANT_LISTS:
-        if rows in result:
-            result[rows] = [
-                row for row in result[rows] if (row.get(name) or {}).get("@odata.id") not in uris
-            ]
-    return result

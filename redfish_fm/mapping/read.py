@@ -213,7 +213,12 @@ def read_connection(uri: str, document: Mapping[str, Any]) -> Connection:
         tuple(VolumeGrant(volume, _access(row), _lun(row)) for volume, row in volumes),
         members(document, "Links/InitiatorEndpointGroups"),
         members(document, "Links/TargetEndpointGroups"),
+        any(document.get(rows) == [] for rows in _ROWS),
     )
+
+
+_ROWS = ("MemoryChunkInfo", "MemoryRegionInfo", "VolumeInfo")
+"""An empty list of these is what a refused change may leave: nothing is granted by it."""
 
 
 def _granted(

@@ -87,6 +87,8 @@ def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Ti
 
 def without_trailing_slashes(value: Any) -> Any:
     """Return a copy in which every @odata.id of a link has the service's own spelling."""
+    if isinstance(value, str):
+        return value  # most values are; to ask an abstract class about them takes long
     if isinstance(value, Mapping):
         return {
             name: inner.rstrip("/")

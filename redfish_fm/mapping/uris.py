@@ -63,6 +63,7 @@ MANAGER = "/redfish/v1/Managers/{manager}"
 TASK = "/redfish/v1/TaskService/Tasks/{task}"
 
 _FABRIC_PREFIX = FABRIC.format(fabric="")
+_FABRIC_DEPTH = _FABRIC_PREFIX.count("/")
 
 # The service root, a system or a resource block; nothing that is only named "Storage".
 _STORAGE_PARENTS = frozenset({"redfish", "Systems", "ResourceBlocks"})
@@ -72,7 +73,7 @@ def fabric_of(uri: str) -> str | None:
     """Return the id of the fabric that `uri` lies in, or None outside of fabrics."""
     if not uri.startswith(_FABRIC_PREFIX):
         return None
-    return uri[len(_FABRIC_PREFIX) :].split("/", 1)[0] or None
+    return uri.split("/", _FABRIC_DEPTH + 1)[_FABRIC_DEPTH] or None
 
 
 def storage_of(uri: str) -> str | None:

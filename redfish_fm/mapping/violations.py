@@ -17,9 +17,9 @@ IN_USE = "Base.ResourceInUse"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one rule is told. `template` gives the arguments of `key`, with {property}, {subject}
-    and {holder} filled in; `property` is the one meant when the violation has no pointer;
-    `also` keys take no arguments and follow once.
+    """How one rule is told. `template` gives the arguments of `key`, with {property}, {subject},
+    {holder} and {other} (the first of others) filled in; `property` is the one meant when the
+    violation has no pointer; `also` keys take no arguments and follow once.
     """
 
     status: int
@@ -43,7 +43,7 @@ TABLE: dict[Rule, Row] = {
     Rule.CONNECTION_NO_COMMON_ZONE: Row(409, CONFLICT, _CONFLICT_ARGS, "Links/TargetEndpoints"),
     Rule.CONNECTION_CHUNK_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "MemoryChunkInfo"),
     Rule.CONNECTION_CHUNK_MISSING: Row(
-        400, "Base.PropertyMissing", ("MemoryChunkInfo",), "MemoryChunkInfo"
+        400, "Base.PropertyMissing", ("{holder}",), "MemoryChunkInfo"
     ),
     Rule.CONNECTION_ACCESS: Row(
         400, CONFLICT, _CONFLICT_ARGS, "MemoryChunkInfo/AccessCapabilities"
@@ -52,7 +52,7 @@ TABLE: dict[Rule, Row] = {
     Rule.LD_FM_OWNED: Row(
         400, "Base.PropertyValueIncorrect", ("{property}", "{subject}"), "MemoryChunkInfo"
     ),
-    Rule.NO_FREE_VPPB: Row(409, "Base.ResourceExhaustion", ("{holder}",)),
+    Rule.NO_FREE_VPPB: Row(409, "Base.ResourceExhaustion", ("{other}",)),
     Rule.NO_PATH: Row(409, CONFLICT, _CONFLICT_ARGS),
     Rule.TARGET_UNAVAILABLE: Row(409, CONFLICT, _CONFLICT_ARGS),
     Rule.DUPLICATE_MEMBER: Row(400, "Base.PropertyValueIncorrect", ("{property}", "{subject}")),
@@ -95,6 +95,10 @@ TABLE: dict[Rule, Row] = {
 }
 
 
+BY_HOLDER: dict[Rule, Row] = {Rule.NOT_BINDABLE: Row(400, CONFLICT, _CONFLICT_ARGS)}
+"""Rules that are told in another way where the violation names a holder: the member's device."""
+
+
 def to_messages(
     violations: Iterable[Violation], pointers: Mapping[str, str] | None = None
 ) -> tuple[Message, ...]:
@@ -106,7 +110,8 @@ def to_messages(
     told: dict[Message, None] = {}
     also: dict[Message, None] = {}
     for violation in sorted(violations, key=lambda each: TABLE[each.rule].status):
-        row = TABLE[violation.rule]
+        told_by = BY_HOLDER if violation.holder is not None else TABLE
+        row = told_by.get(violation.rule, TABLE[violation.rule])
         pointer = (pointers or {}).get(violation.subject, violation.pointer)
         told[_message(row, violation, pointer)] = None
         also.update((Message(key), None) for key in row.also)
@@ -119,6 +124,7 @@ def _message(row: Row, violation: Violation, pointer: str | None) -> Message:
         "property": place,
         "subject": violation.subject,
         "holder": violation.holder or " ".join(violation.others) or violation.subject,
+        "other": next(iter(violation.others), violation.subject),
     }
     args = tuple(part.format(**words) for part in row.template)
     return Message(row.key, args, (f"#/{place}",))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from redfish_fm.fabric.binding import wanted_by_vppb
-from redfish_fm.fabric.model import VppbId
+from redfish_fm.fabric.model import PortRole, VppbId
 from redfish_fm.fabric.values import Rule, Violation
 from redfish_fm.fabric.zoning import check_vppb
 from redfish_fm.mapping import generic, refusals
@@ -93,6 +93,10 @@ def _unit_at(port: str, fabric: str, vppb: VppbId, tip: Tip) -> str:
     if place is None or place[1].switch != vppb.switch:
         switch = tip.facts.switch_uris.get((fabric, vppb.switch), vppb.switch)
         told = messages.property_value_resource_conflict("Links/Port", port, switch, _POINTER)
+        raise refusals.bad_content(told)
+    if (tip.document(port) or {}).get("PortType") == PortRole.UPSTREAM.value:
+        # A host is there: nothing that is plugged in later could be bound.
+        told = messages.property_value_resource_conflict("Links/Port", port, port, _POINTER)
         raise refusals.bad_content(told)
     plugged = tip.facts.port_units.get(port)
     if not plugged:

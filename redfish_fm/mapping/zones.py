@@ -57,7 +57,10 @@ def _remove(uri: str, document: Document, tip: Tip) -> Draft:
 
 
 def act(write: Write, tip: Tip) -> Draft:
-    """Return the draft of Zone.AddEndpoint or Zone.RemoveEndpoint; others are not supported."""
+    """Return the draft of Zone.AddEndpoint or Zone.RemoveEndpoint; others are not supported.
+
+    Adding a member, or removing what is none, changes nothing (204): a client may ask again.
+    """
     before = stored(tip, write.uri)
     adds = write.action == "Zone.AddEndpoint"
     if not adds and write.action != "Zone.RemoveEndpoint":

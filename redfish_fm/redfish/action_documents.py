@@ -88,6 +88,7 @@ class Advertised:
         self._catalog = catalog
         self._acting = frozenset(name for name, info in catalog.types.items() if info.row.actions)
         self._rendered: dict[str, Representation] = {}
+        self._templates: dict[str, bytes] = {}
 
     def render(self, found: Representation) -> Representation:
         """Return `found` with the actions that can be asked for, or as it is without any."""
@@ -95,9 +96,7 @@ class Advertised:
             return found
         rendered = self._rendered.get(found.uri)
         if rendered is None or rendered.etag != found.etag:
-            info = self._catalog.types[found.type_name]
-            actions = actions_property(self._catalog, info, found.uri)
-            body = _with_actions(found.body, actions)
+            body = self._with_actions(found)
             rendered = Representation(
                 found.uri, found.type_name, found.origin, found.wanted_tag, body, found.etag
             )
@@ -106,16 +105,28 @@ class Advertised:
             self._rendered[found.uri] = rendered
         return rendered
 
+    def _with_actions(self, found: Representation) -> bytes:
+        """Return the JSON object in the body with the actions as its last property."""
+        actions = self._actions(found.type_name, found.uri)
+        if b'"Actions"' not in found.body:
+            # What clients made through us has none, so nothing needs to be read for it.
+            return found.body[:-1] + b',"Actions":' + actions + b"}"
+        document = msgspec.json.decode(found.body)
+        document["Actions"] = msgspec.Raw(actions)
+        return encode(document)
 
-def _with_actions(body: bytes, actions: dict[str, Any]) -> bytes:
-    """Return the JSON object in `body` with `actions` as its last property."""
-    if b'"Actions"' not in body:
-        # What clients made through us has none, so nothing needs to be read for it.
-        return body[:-1] + b',"Actions":' + encode(actions) + b"}"
-    document = msgspec.json.decode(body)
-    document["Actions"] = actions
-    return encode(document)
+    def _actions(self, type_name: str, uri: str) -> bytes:
+        """Return the JSON of Actions; only the URI differs between resources of one type."""
+        template = self._templates.get(type_name)
+        if template is None:
+            info = self._catalog.types[type_name]
+            template = encode(actions_property(self._catalog, info, _URI))
+            self._templates[type_name] = template
+        return template.replace(_URI.encode(), encode(uri)[1:-1])
 
+
+_URI = "{uri}"
+"""Stands for the URI in a template."""
 
 _RENDERED_MAX = 1024
 """Enough for the zones that clients look at again and again; 2 kB each."""

@@ -21,6 +21,7 @@ MESSAGES_MAX = 64
 def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
     """Return what is wrong with a POST body for a resource of type `info`.
 
+    Annotations have to be strings where they are any; they are ignored otherwise (see cleaning).
     Read-only is not refused here; the type's create table lists required, optional and refused
     properties. An empty array where one is required counts as missing.
     """
@@ -60,6 +61,7 @@ def check_action(info: ActionInfo, body: Mapping[str, Any]) -> list[Message]:
     for name, value in body.items():
         parameter = info.parameters.get(name)
         if "@odata." in name:
+            check.annotation(value, name, "#")
             continue
         if parameter is None:
             check.told.append(
@@ -101,6 +103,7 @@ class _Walk:
         """Check one object whose properties lie at `path`."""
         for name, value in body.items():
             if "@odata." in name:
+                self.check.annotation(value, name, pointer)
                 continue
             self.named = True
             here, info = f"{path}{name}", properties.get(name)

@@ -10,6 +10,9 @@ from enum import Enum
 class Space(Enum):
     """Where a key lives. Values are stored: never rename one."""
 
+    # As exact as Enum's own, which hashes the name in Python at each look-up.
+    __hash__ = object.__hash__
+
     DOCUMENT = "document"
     """Client-made (or imported, changeable) resources by URI; JSON bytes."""
     OVERLAY = "overlay"

@@ -15,15 +15,17 @@ from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Principal
 from redfish_fm.redfish.bodies import check_action, check_create, check_patch
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
+from redfish_fm.redfish.cleaning import cleaned
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.logins import Logins
-from redfish_fm.redfish.parse import parse_object, without_annotations
+from redfish_fm.redfish.parse import parse_object
 from redfish_fm.redfish.passwords import check_password
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import Retry
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
+from redfish_fm.redfish.values import ActionVoice
 from redfish_fm.redfish.writes import Commit, Outcome, OutcomeKind, Write, WriteKind
 
 
@@ -130,20 +132,21 @@ class Commands:
                 wanted = target.found.origin.changeable
                 ours = oem.not_writable(body)
                 _refuse(check_patch(info, body, wanted) + ours + check_password(info, body))
-                return WriteKind.PATCH, info.name, without_annotations(body)
+                return WriteKind.PATCH, info.name, cleaned(info.properties, body, patching=True)
             case _:
                 member = self._catalog.types[str(info.member)]
                 body = parse_object(request.body)
                 _refuse(check_create(member, body) + check_password(member, body))
-                return WriteKind.CREATE, member.name, oem.without_own(without_annotations(body))
+                kept = cleaned(member.properties, body)
+                return WriteKind.CREATE, member.name, oem.without_own(kept)
 
 
 def _action_body(request: Request, action: ActionInfo) -> Mapping[str, Any]:
     if not action.supported:
         raise RedfishError(400, (messages.action_not_supported(action.name),))
-    body = parse_object(request.body) if request.body else {}
+    body = parse_object(request.body, ActionVoice(action.name)) if request.body else {}
     _refuse(check_action(action, body))
-    return without_annotations(body)
+    return cleaned(action.parameters, body)
 
 
 def _refuse(wrong: list[Message]) -> None:

@@ -13,11 +13,10 @@ _TAG = re.compile(r'(?:^|,)\s*(?:(?:W/)?"([^"]*)"|([^\s,"]+))\s*(?=,|$)')
 
 def content_tag(*parts: bytes) -> str:
     """Return 16 hex digits that depend on every part and on where one ends."""
-    digest = hashlib.blake2b(digest_size=8)
+    pieces: list[bytes] = []
     for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.hexdigest()
+        pieces += (len(part).to_bytes(8, "little"), part)
+    return hashlib.blake2b(b"".join(pieces), digest_size=8).hexdigest()
 
 
 def join(wanted_tag: str, whole_tag: str) -> str:

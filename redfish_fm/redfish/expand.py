@@ -1,8 +1,9 @@
 """$expand: resources in place of the links to them.
 
-A link is an object that holds "@odata.id" and nothing else. What the client may not read, what
-is gone and what no longer fits into the answer stays a link, so every answer is complete in the
-sense that nothing is missing from it that a GET could not fetch.
+A link is an object that holds "@odata.id" and nothing else, outside of Oem: what stands there may
+be a client's own, and elsewhere a client can put a link only where the schema has one (cleaning).
+What the client may not read, what is gone and what no longer fits into the answer stays a link, so
+every answer is complete in the sense that nothing is missing from it that a GET could not fetch.
 
 Levels are worked off one after the other (what is near first). The number of resources looked up
 for one answer is bounded, and so is what they weigh; cycles of links therefore end by themselves.
@@ -107,7 +108,7 @@ class Expansion:
 
     def _collect(self, value: Any, in_links: bool, places: list["_Place"]) -> None:
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if not isinstance(each, dict | list):
+            if not isinstance(each, dict | list) or key == "Oem":
                 continue
             inside = in_links or key == "Links"
             if not _is_link(each):

@@ -138,6 +138,11 @@ def action_parameter_value_not_in_list(
     return Message("Base.ActionParameterValueNotInList", (value, name, action), related)
 
 
+def action_parameter_value_conflict(name: str, value: str, *related: str) -> Message:
+    """A parameter that contradicts what is there."""
+    return Message("Base.ActionParameterValueConflict", (name, value), related)
+
+
 def action_parameter_value_out_of_range(
     value: str, name: str, action: str, *related: str
 ) -> Message:
@@ -346,6 +351,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     malformed_json,
     unrecognized_request_body,
     action_not_supported,
+    action_parameter_value_conflict,
     action_parameter_missing,
     action_parameter_unknown,
     action_parameter_value_type_error,

@@ -1,17 +1,18 @@
 """A request body as a JSON object: strict, bounded, nothing silently lost.
 
-Refuses what other parts could not keep or would keep wrongly: duplicate names (PropertyDuplicate),
-NaN, numbers beyond 64 bits or a double, lone surrogates, nesting deeper than DEPTH_MAX, objects of
-more than NAMES_MAX names.
+Refuses what other parts could not keep or would keep wrongly. Well-formed JSON is told by
+property: duplicate names, numbers beyond 64 bits or a double, lone surrogates (see misfits).
+MalformedJSON is for the rest: NaN, nesting deeper than DEPTH_MAX, objects of more than NAMES_MAX
+names.
 """
 
 import json
-import math
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.misfits import constant, integer, misfits, number
+from redfish_fm.redfish.values import PropertyVoice, Voice
 
 DEPTH_MAX = 32
 """Levels of nesting. The deepest property of any schema served needs 9."""
@@ -19,21 +20,16 @@ DEPTH_MAX = 32
 NAMES_MAX = 1024
 """Names in one object. No schema has half as many; each unknown one would cost a message."""
 
-_INTEGER_MIN, _INTEGER_MAX = -(1 << 63), (1 << 64) - 1
 
+def parse_object(body: bytes, voice: Voice | None = None) -> dict[str, Any]:
+    """Return the JSON object in `body`. Raises RedfishError (400) for anything else.
 
-class _Duplicate(ValueError):
-    """A name twice in one object."""
-
-
-def parse_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object in `body`. Raises RedfishError (400) for anything else."""
+    `voice` words what is wrong with a value; properties are meant without it.
+    """
     try:
         value = _DECODER.decode(body.decode("utf-8"))
-    except _Duplicate as error:
-        raise RedfishError(400, (messages.property_duplicate(str(error)),)) from error
     except (ValueError, RecursionError) as error:
-        raise RedfishError(400, (messages.malformed_json(),)) from error
+        raise RedfishError(400, _reasons(body, voice or PropertyVoice())) from error
     if not isinstance(value, dict):
         raise RedfishError(400, (messages.unrecognized_request_body(),))
     if _too_deep(value):
@@ -41,26 +37,13 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def without_annotations(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `body` without @odata annotations, except the @odata.id of links.
-
-    Oem objects stay as they are. Annotations in a body carry nothing (DESIGN section 8).
-    """
-    cleaned: dict[str, Any] = _clean(body)
-    cleaned.pop("@odata.id", None)
-    return cleaned
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            name: below if name == "Oem" else _clean(below)
-            for name, below in value.items()
-            if "@odata." not in name or name == "@odata.id"
-        }
-    if isinstance(value, list):
-        return [_clean(each) for each in value]
-    return value
+def _reasons(body: bytes, voice: Voice) -> tuple[Message, ...]:
+    """Return why the decoder refused `body`: read again, so that good bodies pay nothing."""
+    try:
+        found = misfits(body.decode("utf-8"), voice, NAMES_MAX, DEPTH_MAX)
+    except (ValueError, RecursionError):
+        found = []
+    return tuple(found) or (messages.malformed_json(),)
 
 
 def _too_deep(value: Any) -> bool:
@@ -84,7 +67,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, value in pairs:
         _encodable(name)
         if name in found:
-            raise _Duplicate(name)
+            raise ValueError("a name twice in one object")
         if isinstance(value, str):
             _encodable(value)
         elif isinstance(value, list):
@@ -107,25 +90,19 @@ def _encodable(text: str) -> None:
 
 
 def _integer(text: str) -> int:
-    if len(text) > 21:
-        raise ValueError("integer out of range")
-    value = int(text)
-    if not _INTEGER_MIN <= value <= _INTEGER_MAX:
+    value = integer(text)
+    if value is None:
         raise ValueError("integer out of range")
     return value
 
 
 def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
+    value = number(text)
+    if value is None:
         raise ValueError("number out of range")
     return value
 
 
-def _constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
-
-
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_constant
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=constant
 )

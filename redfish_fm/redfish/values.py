@@ -45,6 +45,10 @@ _IS: dict[str, Callable[[Any], bool]] = {
 }
 
 
+_ANNOTATIONS = frozenset({"@odata.id", "@odata.type", "@odata.etag", "@odata.context"})
+"""What an object says about itself: always strings. Annotations of properties are not looked at."""
+
+
 class Voice(Protocol):
     """How a fault is told. `told` is the list that grows."""
 
@@ -174,6 +178,11 @@ class ValueCheck:
             case Kind.ANY:
                 pass
 
+    def annotation(self, value: Any, name: str, above: str) -> None:
+        """Check an annotation of the object at `above`; other names are let through."""
+        if name in _ANNOTATIONS and not isinstance(value, str):
+            self.voice.type_error(self.told, value, name, pointer_to(above, name))
+
     def _string(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)
@@ -207,6 +216,8 @@ class ValueCheck:
             for key in value:
                 if "@odata." not in key:
                     self.told.append(messages.property_unknown(key, pointer_to(place, key)))
+                elif key != "@odata.id":
+                    self.annotation(value[key], key, place)
             if "@odata.id" not in value:
                 place = pointer_to(place, "@odata.id")
                 self.told.append(messages.property_missing("@odata.id", place))
@@ -235,6 +246,7 @@ class ValueCheck:
             return
         for key, below in value.items():
             if "@odata." in key:
+                self.annotation(below, key, place)
                 continue
             here, found = pointer_to(place, key), info.find(key)
             if found is not None:
@@ -247,9 +259,22 @@ class ValueCheck:
             self.voice.type_error(self.told, value, name, place)
             return
         for key, below in value.items():
-            if "@odata." in key or isinstance(below, dict) or (self._patching and below is None):
-                continue
-            self.voice.type_error(self.told, below, key, pointer_to(place, key))
+            known = "@odata." in key or isinstance(below, dict)
+            if not known and not (self._patching and below is None):
+                self.voice.type_error(self.told, below, key, pointer_to(place, key))
+        self._free(value, place)
+
+    def _free(self, value: Any, place: str) -> None:
+        """Check what is the client's own: it is kept, so its annotations must be such."""
+        if isinstance(value, list):
+            for position, each in enumerate(value):
+                self._free(each, f"{place}/{position}")
+        elif isinstance(value, dict):
+            for key, below in value.items():
+                if not (self._patching and below is None):
+                    self.annotation(below, key, place)
+                if isinstance(below, dict | list):
+                    self._free(below, pointer_to(place, key))
 
 
 def chars_max(name: str) -> int:

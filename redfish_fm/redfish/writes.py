@@ -14,6 +14,9 @@ from redfish_fm.redfish.retries import Retry
 class WriteKind(Enum):
     """The four ways to change something."""
 
+    # As exact as Enum's own, which hashes the name in Python at each look-up.
+    __hash__ = object.__hash__
+
     CREATE = "create"
     PATCH = "patch"
     DELETE = "delete"

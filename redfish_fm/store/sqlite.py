@@ -63,6 +63,7 @@ class SqliteStore:
         self.commits = 0
         self.transactions = 0
         self._path = path
+        self._database = path / DATABASE_NAME
         self._source = source
         self._clock = clock
         self._retention = retention
@@ -164,7 +165,7 @@ class SqliteStore:
                 # What would be opened now is not what was acknowledged into.
                 raise StoreFailed(self._removed())
             self._db = open_database(self._path, self._connect)
-            self._opened = identity(self._path / DATABASE_NAME)
+            self._opened = identity(self._database)
             self._refusal = None
             self._require_source(self._db)
         except (StoreError, OSError) as error:
@@ -190,7 +191,7 @@ class SqliteStore:
         try:
             return work(self._usable())
         except sqlite3.Error as error:
-            raise unreadable(self._path / DATABASE_NAME, error) from error
+            raise unreadable(self._database, error) from error
 
     def _commit(self, base_seq: int, batch: Sequence[rows.PreparedChange], now_s: float) -> None:
         self._transact(partial(self._write_batch, base_seq, batch, now_s))
@@ -243,7 +244,7 @@ class SqliteStore:
     def _in_place(self) -> bool:
         """Return whether lock and database are still the files of their names."""
         guarded = self._lock is not None and self._lock.guards()
-        return guarded and identity(self._path / DATABASE_NAME) == self._opened
+        return guarded and identity(self._database) == self._opened
 
     def _removed(self) -> str:
         return f"{self._path} was removed or replaced while in use; restore it and start again"

@@ -167,13 +167,17 @@ async def a_stack(
     durable: DurableState | None = None,
     hardware: Mapping[str, Any] | None = None,
     uuid: str = "11111111-2222-3333-4444-555555555555",
+    crash: bool = False,
 ) -> AsyncIterator[Stack]:
-    """Run the service over `world` (two-hosts) until every fabric was looked at once."""
+    """Run the service over `world` (two-hosts) until every fabric was looked at once.
+
+    On leaving it is closed, or with `crash` cut off as kill -9 would.
+    """
     world = world or two_hosts()
     durable = durable or DurableState()
     base = _base(world, durable, uuid)
     fabrics = {"inventories": world.inventories, "base": base, "hardware": hardware}
-    async with running_kernel(durable=durable, **fabrics) as rig:  # type: ignore[arg-type]
+    async with running_kernel(durable=durable, crash=crash, **fabrics) as rig:  # type: ignore[arg-type]
         kernel, clock = rig.kernel, VirtualClock()
         rows = SessionRows(rig.store, kernel.writer)
         sessions = Sessions(rows, SessionRow, clock, timeout_s=86400, limit=64)

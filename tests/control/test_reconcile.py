@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 
-
 import pytest
 
 from redfish_fm.control.announce import INTERVAL_S

@@ -99,6 +99,14 @@ def test_a_patch_that_moves_no_link_touches_the_document_alone() -> None:
     assert state.apply(put(ZONE, moved, after)) == {ZONE, pcie("gpu1"), pcie("gpu2")}
 
 
+def test_equal_bytes_at_two_uris_are_two_zones() -> None:
+    state, raw = WantedState(BASE), zone(ENDPOINT_URIS[0])
+    for uri in ZONE_URIS[:2]:
+        state.apply(Edit(Space.DOCUMENT, uri, None, raw))
+    assert set(state.index.zones) == set(ZONE_URIS[:2])
+    assert {each.id for each in state.index.zones.values()} == set(ZONE_URIS[:2])
+
+
 def test_a_link_that_others_make_too_stays_when_one_of_them_goes() -> None:
     state = WantedState(BASE)
     other = f"{PCIE_ZONES}/b"

@@ -20,6 +20,7 @@ from redfish_fm.fabric.model import (
     PortState,
     Sanitize,
     Step,
+    Unbind,
     VppbId,
 )
 from redfish_fm.fabric.values import Allocation, Binding
@@ -116,7 +117,14 @@ def test_a_part_of_a_device_that_is_away_is_not_gone(port: PortState) -> None:
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (Bind(VPPB, LD), "Bind of vPPB SW/1/0"),
+        (Bind(VPPB, LD), "Bind of ld 3 to vPPB SW/1/0"),
+        (Bind(VPPB, BindTarget("SW", "D1")), "Bind of vPPB SW/1/0"),
+        (Unbind(VPPB, LD), "Unbind of ld 3 from vPPB SW/1/0"),
+        (Bind(VPPB, BindTarget("SW", "P", namespace=7)), "Attachment of namespace 7 of SW to 1"),
+        (
+            Unbind(VPPB, BindTarget("SW", "P", namespace=7)),
+            "Detachment of namespace 7 of SW from 1",
+        ),
         (Allocate(LD, 1024), "Allocate of ld 3 with 1024 MiB"),
         (Sanitize(replace(LD, region=2)), "Sanitize of region 2 of ld 3"),
         (Deallocate(BindTarget("S", "P", namespace=7)), "Deallocate of namespace 7"),

@@ -17,8 +17,8 @@ from redfish_fm.fabric.values import (
     Zone,
     ZoneType,
 )
-from tests.fabric.builders import a_fabric, binding, connection, vppb, zone
-from tests.fabric.devices import dual_ported, functions, granting, shared_nic
+from tests.fabric.builders import a_fabric, binding, connection, put_target, vppb, zone
+from tests.fabric.devices import dual_ported, dynamic_ld, functions, granting, shared_nic
 from tests.fabric.scenario import Table, known, patch, post
 
 DEVICES = Table("bind, devices")
@@ -61,6 +61,52 @@ def the_ports_of_a_dual_ported_drive_for_two_hosts() -> list[Violation]:
 def the_first_port_of_a_drive_whose_second_is_taken() -> list[Violation]:
     index = _with(zone("z1", "I1", "T-W.b"), index=dual_ported(a_fabric()))
     return post(index, zone("z2", "I2", "T-W"))
+
+
+def _whole(index: FabricIndex, unit: str) -> FabricIndex:
+    """The device itself has an endpoint, though it is bound by its heads or functions only."""
+    put_target(index, index.units[unit])
+    return index
+
+
+@DEVICES.illegal(Rule.NOT_BINDABLE)
+def a_whole_nic_that_is_bound_by_its_heads() -> list[Violation]:
+    return post(_whole(shared_nic(a_fabric()), "NIC"), zone("z1", "I1", "T-NIC"))
+
+
+@DEVICES.illegal(Rule.NOT_BINDABLE)
+def a_whole_device_that_is_bound_by_its_functions() -> list[Violation]:
+    return post(_whole(functions(a_fabric()), "G"), zone("z1", "I1", "T-G"))
+
+
+@DEVICES.illegal(Rule.NOT_BINDABLE)
+def a_whole_device_next_to_one_that_can_be_bound() -> list[Violation]:
+    index = shared_nic(a_fabric())
+    both = Endpoint("both", "F", Role.TARGET, units=frozenset({"NIC", "D1"}))
+    index.put_endpoint(both)
+    return post(index, zone("z1", "I1", "both"))
+
+
+@DEVICES.illegal(Rule.NOT_BINDABLE)
+def a_connection_to_a_whole_nic_that_an_import_zoned() -> list[Violation]:
+    index = _with(zone("z1", "I1", "T-NIC"), index=_whole(shared_nic(a_fabric()), "NIC"))
+    return post(index, connection("c1", "I1", "T-NIC"))
+
+
+@DEVICES.legal
+def an_imported_zone_with_a_whole_nic_keeps_living() -> list[Violation]:
+    index = _with(zone("z1", "I1", "T-NIC"), index=_whole(shared_nic(a_fabric()), "NIC"))
+    return patch(index, index.zones["z1"])
+
+
+@DEVICES.legal
+def a_whole_mld_in_a_zone_whose_chunks_a_connection_may_name() -> list[Violation]:
+    return post(_whole(a_fabric(), "M1"), zone("z1", "I1", "T-M1"))
+
+
+@DEVICES.legal
+def a_whole_dynamic_ld_whose_regions_a_connection_may_name() -> list[Violation]:
+    return post(dynamic_ld(a_fabric()), zone("z1", "I1", "T-Y.0"))
 
 
 # -- multi-function devices ---------------------------------------------------------------------

@@ -10,6 +10,7 @@ from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.values import (
     Access,
+    Binder,
     EndpointGroup,
     Rule,
     Violation,
@@ -67,7 +68,7 @@ def two_hosts_in_one_connection_to_a_namespace() -> list[Violation]:
     return post(_fabric("v1"), granting("c1", ("I1", "I2"), ("T-N",), volumes=("v1",)))
 
 
-@CONNECTION_GRANTS.illegal(Rule.HOST_SHARING)
+@CONNECTION_GRANTS.illegal(Rule.HOST_SHARING, Rule.CONNECTION_CHUNK_MISSING)
 def the_whole_subsystem_while_another_host_has_a_namespace() -> list[Violation]:
     return post(_granted(), granting("c2", ("I2",), ("T-N",)))
 
@@ -79,11 +80,35 @@ def a_namespace_while_another_host_has_the_whole_subsystem() -> list[Violation]:
     return post(index, granting("c2", ("I2",), ("T-N",), volumes=("v1",)))
 
 
+@CONNECTION_GRANTS.illegal(Rule.CONNECTION_CHUNK_MISSING)
+def a_subsystem_with_namespaces_without_naming_one() -> list[Violation]:
+    return post(_fabric("v1"), granting("c1", ("I1",), ("T-N",)))
+
+
+@CONNECTION_GRANTS.illegal(Rule.CONNECTION_CHUNK_MISSING)
+def a_subsystem_without_any_namespace() -> list[Violation]:
+    return post(_fabric(), granting("c1", ("I1",), ("T-N",)))
+
+
+@CONNECTION_GRANTS.illegal(Rule.CONNECTION_CHUNK_MISSING)
+def the_last_namespace_taken_out_of_a_connection() -> list[Violation]:
+    index = _granted()
+    return patch(index, replace(index.connections["c1"], volumes=()))
+
+
 @CONNECTION_GRANTS.legal
-def a_subsystem_without_exclusive_namespaces_for_two_hosts() -> list[Violation]:
+def an_imported_connection_to_a_whole_subsystem_keeps_living() -> list[Violation]:
+    index = _fabric("v1")
+    index.put_connection(granting("c1", ("I1",), ("T-N",)))
+    return patch(index, index.connections["c1"])
+
+
+@CONNECTION_GRANTS.legal
+def a_subsystem_without_exclusive_namespaces_that_two_hosts_have() -> list[Violation]:
     index = _fabric("v1", shareable=True)
     index.put_connection(granting("c1", ("I1",), ("T-N",)))
-    return post(index, granting("c2", ("I2",), ("T-N",)))
+    index.put_connection(granting("c2", ("I2",), ("T-N",)))
+    return patch(index, index.connections["c2"])
 
 
 @CONNECTION_GRANTS.illegal(Rule.HOST_SHARING)
@@ -120,7 +145,7 @@ def a_namespace_unit_by_connection_for_another_host() -> list[Violation]:
 @CONNECTION_GRANTS.legal
 def a_shareable_namespace_unit_by_connection_for_another_host() -> list[Violation]:
     index = a_fabric(kind=FabricKind.CONNECTION_GRANTS)
-    index.put_unit(replace(index.units["D1"], exclusive=False))
+    index.put_unit(replace(index.units["D1"], exclusive=False, binder=Binder.CONNECTION))
     index.put_connection(connection("c1", "I1", "T-D1"))
     return post(index, connection("c2", "I2", "T-D1"))
 
@@ -213,7 +238,7 @@ def routing_by_default_that_parts_a_connection() -> list[Violation]:
 # -- rule 3: what is granted --------------------------------------------------------------------
 
 
-@CONNECTION_GRANTS.illegal(Rule.CONNECTION_VOLUME_FOREIGN)
+@CONNECTION_GRANTS.illegal(Rule.CONNECTION_VOLUME_FOREIGN, Rule.CONNECTION_CHUNK_MISSING)
 def a_volume_of_another_subsystem() -> list[Violation]:
     index = subsystem(_fabric("v1"), "M")
     return post(index, granting("c1", ("I1",), (target_of("M"),), volumes=("v1",)))

@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 
 from redfish_fm.fabric import zoning
+from redfish_fm.fabric.cases import Case
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.values import EndpointGroup, Rule, Violation, Zone, ZoneType
 from tests.fabric.builders import a_fabric, connection, put_target, zone
@@ -247,6 +248,7 @@ def test_what_is_left_out_for_zones_would_say_nothing_of_them(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zoning, "RULES_OF_ZONES", zoning.ALL_RULES)
+    monkeypatch.setattr(zoning, "RULES_OF_EMPTY_ZONES", zoning.ALL_RULES)
     assert scenario.refused_by() == scenario.expected
 
 
@@ -255,3 +257,30 @@ def test_a_zone_is_in_use_by_a_connection_that_aims_at_an_initiator() -> None:
     index.put_zone(zone("z1", "I1", "I2"))
     index.put_connection(connection("k1", "I1", "I2"))
     assert [each.rule for each in zoning.check_zone_removal(index, "z1")] == [Rule.ZONE_IN_USE]
+
+
+@pytest.mark.parametrize("zone_type", list(ZoneType))
+@pytest.mark.parametrize("kind", list(FabricKind))
+def test_what_is_left_out_for_empty_zones_would_say_nothing_of_them(
+    kind: FabricKind, zone_type: ZoneType
+) -> None:
+    index = a_fabric(hosts=2, slds=2, kind=kind)
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    index.put_zone(zone("z2", "I2", "T-D2"))
+    index.put_connection(connection("c1", "I1", "T-D1"))
+    for uri in ("z1", "new"):
+        for routing in (False, True):
+            empty = Zone(uri, "F", zone_type, routing=routing)
+            for before in (None, index.zones["z1"]):
+                case = Case(index, empty, known, change=True, before=before)
+                for rule in zoning.OF_MEMBERS:
+                    assert list(zoning.RULES[rule](case)) == []
+
+
+def test_a_connection_that_names_no_part_any_more_reaches_nothing() -> None:
+    index = a_fabric(hosts=2, slds=1)
+    index.put_connection(connection("whole", "I1", "T-D1"))
+    reached = dict(index.hosts_of("D1"))
+    index.put_connection(replace(connection("whole", "I1", "T-D1"), by_parts=True))
+    assert reached
+    assert not index.hosts_of("D1")

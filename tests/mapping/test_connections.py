@@ -24,6 +24,7 @@ from tests.mapping.test_writes import (
 )
 
 STORAGE = "/redfish/v1/Storage/s"
+SUBSYSTEM = f"{POD}/Endpoints/sub"
 VOLUMES = [f"{STORAGE}/Volumes/{number}" for number in (1, 2)]
 
 
@@ -70,7 +71,10 @@ def test_a_connection_says_what_kind_it_is(tip: MemoryTip) -> None:
           ("PropertyValueResourceConflict", "#/MemoryChunkInfo/0/MemoryChunk")]),
         ({**BOTH, "MemoryChunkInfo": [{"AccessCapabilities": ["Read"]}]},
          [("PropertyMissing", "#/MemoryChunkInfo/0/MemoryChunk"),
-          ("PropertyMissing", "#/Links/TargetEndpoints/0")]),
+          ("PropertyMissing", "#/MemoryChunkInfo")]),
+        ({**BOTH, "MemoryChunkInfo": [None]},
+         [("PropertyMissing", "#/MemoryChunkInfo/0/MemoryChunk"),
+          ("PropertyMissing", "#/MemoryChunkInfo")]),
         ({**BOTH, **rows("MemoryChunkInfo", "MemoryChunk", CHUNK0, AccessCapabilities=[])},
          [("PropertyValueIncorrect", "#/MemoryChunkInfo/0/AccessCapabilities")]),
         ({**BOTH, **rows("MemoryRegionInfo", "MemoryRegion", "/none", AccessCapabilities=[None])},
@@ -82,7 +86,7 @@ def test_a_connection_says_what_kind_it_is(tip: MemoryTip) -> None:
          [("PropertyValueOutOfRange", "#/VolumeInfo/0/LUN"),
           ("PropertyValueConflict", "#/MemoryChunkInfo", "#/VolumeInfo"),
           ("ResourceMissingAtURI", "#/VolumeInfo/0/Volume")]),
-        (BOTH, [("PropertyMissing", "#/Links/TargetEndpoints/0")]),
+        (BOTH, [("PropertyMissing", "#/MemoryChunkInfo")]),
     ],
 )  # fmt: skip
 def test_everything_wrong_with_a_connection_is_told_at_once(
@@ -168,10 +172,24 @@ def test_volumes_come_and_go_by_action(storing: MemoryTip) -> None:
     assert tip.act(made, add, Volume=VOLUMES[1]).kind is OutcomeKind.NO_OPERATION
     with refusal(400, "Base.PropertyValueIncorrect", VOLUMES[1]):
         tip.act(made, add, Volume=VOLUMES[1], LUN=8)
-    assert tip.act(made, remove, Volume=VOLUMES[1], LUN=8).kind is OutcomeKind.NO_OPERATION
+    with refusal(400, "Base.ActionParameterValueConflict", "LUN", "8", "#/LUN"):
+        tip.act(made, remove, Volume=VOLUMES[1], LUN=8)
     tip.act(made, remove, Volume=VOLUMES[1], LUN=7)
-    tip.act(made, remove, Volume={"@odata.id": VOLUMES[0]})
-    assert shown(tip, made) == []
+    with refusal(400, "Base.ActionParameterValueConflict", VOLUMES[1], "#/Volume"):
+        tip.act(made, remove, Volume=VOLUMES[1])
+    assert shown(tip, made) == [(VOLUMES[0], 1, None)]
+
+
+@pytest.mark.parametrize("targeted", [False, True])
+def test_the_last_volume_goes_with_its_connection_only(storing: MemoryTip, targeted: bool) -> None:
+    tip = storing
+    sides = {"InitiatorEndpoints": H1} | ({"TargetEndpoints": SUBSYSTEM} if targeted else {})
+    made = tip.post(CONNECTIONS, {**rows("VolumeInfo", "Volume", VOLUMES[0]), **ends(**sides)}).uri
+    before = dict(tip.documents)
+    with refusal(409, "Base.PropertyValueResourceConflict", VOLUMES[0], made, "#/Volume"):
+        tip.act(made, "Connection.RemoveVolumeInfo", Volume=VOLUMES[0])
+    assert tip.documents == before
+    tip.delete(made)
 
 
 def test_an_action_names_a_volume_that_is_there(storing: MemoryTip) -> None:
@@ -186,3 +204,11 @@ def test_an_action_names_a_volume_that_is_there(storing: MemoryTip) -> None:
         tip.act(made, add, Volume=VOLUMES[0])
     with refusal(400, "Base.ActionNotSupported"):
         tip.act(made, "Connection.Turn")
+
+
+@pytest.mark.parametrize("wanted", [{}, {"VolumeInfo": []}])
+def test_a_connection_to_a_subsystem_names_a_volume(
+    storing: MemoryTip, wanted: dict[str, Any]
+) -> None:
+    both = ends(InitiatorEndpoints=H1, TargetEndpoints=SUBSYSTEM)
+    assert told(storing, {**both, **wanted}) == [("PropertyMissing", "#/VolumeInfo")]

@@ -84,7 +84,9 @@ def test_a_client_may_choose_a_free_ld(tip: MemoryTip) -> None:
     assert shown(tip, chunk(tip, Links=wish).uri)["Links"] == {
         "CXLLogicalDevices": links(f"{LD}/3")
     }
-    with refusal(409, "Base.PropertyValueResourceConflict"):
+    (held,) = tip.documents
+    place = "#/Links/CXLLogicalDevices"
+    with refusal(409, "Base.PropertyValueResourceConflict", place, f"{LD}/3", held):
         chunk(tip, Links=wish)
     tip.occupied = frozenset({BindTarget(SWITCH, PORT, 2)})
     with refusal(409, "Base.ResourceExhaustion"):
@@ -240,7 +242,8 @@ def test_a_shareable_region_is_allocated_as_one_and_is_no_exclusive_unit(dcd: Me
 
 def test_a_client_may_choose_a_free_number(dcd: MemoryTip) -> None:
     assert shown(dcd, region(dcd, RegionNumber=5).uri)["RegionNumber"] == 5
-    with refusal(409, "Base.PropertyValueResourceConflict"):
+    (held,) = dcd.documents
+    with refusal(409, "Base.PropertyValueResourceConflict", "#/RegionNumber", "5", held):
         region(dcd, RegionNumber=5)
     with refusal(400, "Base.PropertyValueOutOfRange", "#/RegionNumber"):
         region(dcd, RegionNumber=8)
@@ -302,6 +305,24 @@ def test_a_region_that_a_connection_grants_stays(dcd: MemoryTip) -> None:
     connection = dcd.post(f"{POD}/Connections", grant(H1, held, "Region", made)).uri
     with refusal(409, "Base.ResourceInUse", connection):
         dcd.delete(made)
+
+
+def test_an_exclusive_region_is_refused_where_two_hosts_are_by_what_says_so(
+    dcd: MemoryTip,
+) -> None:
+    region(dcd, ShareableRegion=True)
+    held = f"{POD}/Endpoints/dcd1-ld0"
+    zone = dcd.post(f"{POD}/Zones", {"Links": {"Endpoints": links(H1, H2, held)}}).uri
+    with refusal(409, "Base.PropertyValueResourceConflict", "#/ShareableRegion", zone):
+        region(dcd)
+
+
+def test_a_connection_that_loses_its_regions_is_told_to_name_some(dcd: MemoryTip) -> None:
+    made, held = region(dcd).uri, f"{POD}/Endpoints/dcd1-ld0"
+    dcd.post(f"{POD}/Zones", {"Links": {"Endpoints": links(H1, held)}})
+    connection = dcd.post(f"{POD}/Connections", grant(H1, held, "Region", made)).uri
+    with refusal(400, "Base.PropertyMissing", "MemoryRegionInfo", "#/MemoryRegionInfo"):
+        dcd.patch(connection, {"MemoryRegionInfo": []})
 
 
 def test_a_device_that_is_plugged_in_nowhere_gives_nothing() -> None:

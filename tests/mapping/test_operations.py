@@ -12,6 +12,7 @@ from redfish_fm.fabric.values import Allocation, Binding, Chunk
 from redfish_fm.mapping.bindings import binding_edit, binding_key, decode_binding, encode_binding
 from redfish_fm.mapping.drafts import Draft, TakeBack
 from redfish_fm.mapping.granting import Grant, to_draft
+from redfish_fm.mapping.membership import pointers, with_members_left, without_members
 from redfish_fm.mapping.operations import (
     Operation,
     OperationState,
@@ -21,7 +22,6 @@ from redfish_fm.mapping.operations import (
     still_wanted,
     take_back,
     task_document,
-    without_members,
 )
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message
@@ -295,4 +295,76 @@ def test_what_a_connection_or_group_added_goes_row_by_row() -> None:
         "Links": {"InitiatorEndpointGroups": [stays], "Endpoints": []},
         "MemoryRegionInfo": [{"MemoryRegion": stays}],
         "VolumeInfo": [],
+    }
+
+
+# -- the rest of what was written ----------------------------------------------------------------
+
+
+def test_what_else_a_refused_change_of_members_said_is_as_before(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU, Name="old", Oem={"Contoso": {"a": 1}})).uri
+    before = tip.documents[zone]
+    more = {"Name": "new", "Description": "d", "Oem": {"Contoso": {"a": 2}}}
+    operation = opened(tip.patch(zone, zone_body(H1, GPU, NVME, **more)))
+    assert decode_operation(encode_operation(operation)) == operation
+    tip.apply(take_back(tip, operation))
+    assert tip.documents[zone] == before
+
+
+def test_members_let_go_of_stay_gone_while_the_rest_is_as_before(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU, Name="old")).uri
+    before = msgspec.json.decode(tip.documents[zone])
+    operation = opened(tip.patch(zone, zone_body(H1, NVME, Name="new", Description="d")))
+    tip.apply(take_back(tip, operation))
+    left = {**before, "Links": {**before["Links"], "Endpoints": [{"@odata.id": H1}]}}
+    assert msgspec.json.decode(tip.documents[zone]) == left
+
+
+def test_operations_stored_without_a_pre_image_take_back_their_members_only(
+    tip: MemoryTip,
+) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU, Name="old")).uri
+    operation = opened(tip.patch(zone, zone_body(H1, GPU, NVME, Name="new")))
+    stored = msgspec.json.decode(encode_operation(operation))
+    for name in ("document_before", "places"):
+        del stored[name]
+    tip.apply(take_back(tip, decode_operation(msgspec.json.encode(stored))))
+    assert tip.index.zones[zone].endpoints == (H1, GPU)
+    assert msgspec.json.decode(tip.documents[zone])["Name"] == "new"
+
+
+def test_an_operation_that_grants_nothing_keeps_no_pre_image(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU)).uri
+    assert opened(tip.patch(zone, zone_body(H1))).document_before == ""
+
+
+def test_an_operation_says_where_the_request_named_what_it_binds(tip: MemoryTip) -> None:
+    zone = tip.post(ZONES, zone_body(H1, GPU)).uri
+    (unit,) = tip.index.endpoints[NVME].units
+    assert opened(tip.patch(zone, zone_body(H1, GPU, NVME))).places == {unit: "#/Links/Endpoints/2"}
+    zone = tip.post(ZONES, zone_body(f"{ENDPOINTS}/h2-1")).uri
+    added = tip.act(zone, "Zone.AddEndpoint", Endpoint={"@odata.id": f"{ENDPOINTS}/nic1"})
+    assert list(opened(added).places.values()) == ["#/Endpoint"]
+
+
+def test_rows_that_stay_are_as_before_and_members_are_kept_list_by_list() -> None:
+    stays, moved, gone = ({"@odata.id": f"/{name}"} for name in ("stays", "moved", "gone"))
+    read, write = ({"MemoryChunk": stays, "AccessCapabilities": [name]} for name in "rw")
+    before = {
+        "Links": {"InitiatorEndpoints": [stays, moved, gone], "Other": [gone]},
+        "MemoryChunkInfo": [read, {"MemoryChunk": gone}],
+        "VolumeInfo": [{"Volume": gone}],
+    }
+    now = {
+        "Links": {"InitiatorEndpoints": [stays], "TargetEndpoints": [moved]},
+        "MemoryChunkInfo": [write],
+    }
+    assert with_members_left(before, now) == {
+        "Links": {"InitiatorEndpoints": [stays], "Other": [gone]},
+        "MemoryChunkInfo": [read],
+        "VolumeInfo": [],
+    }
+    assert pointers(now) == {
+        "/stays": "#/Links/InitiatorEndpoints/0",
+        "/moved": "#/Links/TargetEndpoints/0",
     }

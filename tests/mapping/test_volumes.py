@@ -28,6 +28,7 @@ from redfish_fm.fabric.values import Access, Allocation, Binder, Role
 from redfish_fm.mapping.drafts import Draft, TakeBack
 from redfish_fm.mapping.inventory import render_inventories, render_inventory
 from redfish_fm.mapping.links import further_collections
+from redfish_fm.mapping.read import read_connection
 from redfish_fm.mapping.uris import storage_of
 from redfish_fm.mapping.writes import prepare
 from redfish_fm.redfish.errors import RedfishError
@@ -278,8 +279,23 @@ def test_a_second_host_is_told_once_and_where_the_volume_is_named(tip: MemoryTip
 def test_a_host_attaches_no_more_than_it_can() -> None:
     tip = a_tip(a_network(attachments=1))
     connect(tip, H1, volume(tip))
-    with refusal(409, "Base.ResourceExhaustion"):
+    host = tip.index.endpoints[H1].host
+    assert host is not None
+    with refusal(409, "Base.ResourceExhaustion", host, "#/VolumeInfo/0/Volume"):
         connect(tip, H1, volume(tip))
+
+
+@pytest.mark.parametrize("wanted", [{}, {"VolumeInfo": []}, {"VolumeInfo": [None]}])
+def test_a_connection_to_a_subsystem_names_what_it_grants(
+    tip: MemoryTip, wanted: dict[str, Any]
+) -> None:
+    own = volume(tip)
+    sides = {"InitiatorEndpoints": links(H1), "TargetEndpoints": links(TARGET)}
+    with refusal(400, "Base.PropertyMissing", "VolumeInfo", "#/VolumeInfo"):
+        tip.post(CONNECTIONS, {"ConnectionType": "Storage", "Links": sides, **wanted})
+    held = connect(tip, H1, own, TargetEndpoints=links(TARGET)).uri
+    with refusal(400, "Base.PropertyMissing", "VolumeInfo", "#/VolumeInfo"):
+        tip.patch(held, {"VolumeInfo": []})
 
 
 def test_what_is_granted_is_not_given_back(tip: MemoryTip) -> None:
@@ -302,3 +318,9 @@ def test_the_index_reads_what_a_volume_says(tip: MemoryTip) -> None:
     assert found.access == {Access.READ}
     unit = tip.index.units[uri]
     assert (unit.fabric, unit.binder, unit.within) == ("net", Binder.CONNECTION, STORAGE)
+
+
+def test_a_connection_with_an_empty_list_of_rows_names_parts_and_none_at_all() -> None:
+    ends = {"InitiatorEndpoints": links(H1), "TargetEndpoints": links(TARGET)}
+    assert read_connection(f"{CONNECTIONS}/c", {"VolumeInfo": [], "Links": ends}).by_parts
+    assert not read_connection(f"{CONNECTIONS}/c", {"Links": ends}).by_parts

@@ -119,7 +119,7 @@ def test_an_mld_is_granted_by_a_connection(tip: MemoryTip) -> None:
     [
         ("/redfish/v1/none", "Base.ResourceMissingAtURI", 400),
         (H1, "Base.PropertyValueResourceConflict", 400),
-        (USP, "Base.PropertyValueResourceConflict", 409),
+        (USP, "Base.PropertyValueResourceConflict", 400),
     ],
 )
 def test_a_port_that_has_nothing_to_bind_is_refused(

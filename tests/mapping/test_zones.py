@@ -103,14 +103,14 @@ def test_an_endpoint_excludes_endpoints_that_are_there(tip: MemoryTip) -> None:
 # -- ways ------------------------------------------------------------------------------------
 
 
-def two_ways() -> Inventory:
+def two_ways(vppb_count: int = 4) -> Inventory:
     """Return the pod with a second cable from h1 to the same switch, at port 9, and its VCS."""
     pod = a_fabric()
     (switch,) = pod.switches
     first = switch.ports[0]
     second = replace(first, id=PortId(switch.id, "9"), host_port=2)
     assert first.role is PortRole.UPSTREAM
-    ways = VirtualSwitch("9", switch.id, "9", "h1", 4)
+    ways = VirtualSwitch("9", switch.id, "9", "h1", vppb_count)
     grown = replace(
         switch,
         ports=(*switch.ports, second),
@@ -129,6 +129,13 @@ def test_the_port_by_which_a_host_is_named_is_the_one_that_binds(
     zone = tip.post(ZONES, zone_body(*(f"{POD}/Endpoints/{name}" for name in named), GPU, NVME))
     bindings = tip.index.bindings_of_holder(zone.uri)
     assert [each.vppb.vcs for each in bindings] == [vcs, vcs]
+
+
+def test_where_the_named_port_has_no_room_the_other_way_of_the_host_binds() -> None:
+    tip = a_tip(two_ways(vppb_count=1))
+    zone = tip.post(ZONES, zone_body(f"{POD}/Endpoints/h1-2", GPU, NVME))
+    bindings = tip.index.bindings_of_holder(zone.uri)
+    assert [each.vppb.vcs for each in bindings] == ["0", "0"]
 
 
 def test_a_host_named_without_a_port_comes_by_the_lowest(tip: MemoryTip) -> None:

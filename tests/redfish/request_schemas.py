@@ -19,10 +19,14 @@ from redfish_fm.resources import schemas_dir
 
 Schema = dict[str, Any]
 
+ANNOTATIONS: Schema = {
+    r"@odata\.": True,
+    r"^@odata\.(id|type|etag|context)\Z": {"type": "string"},
+}
 LINK: Schema = {
     "type": "object",
     "properties": {"@odata.id": {"type": "string", "pattern": "^/"}},
-    "patternProperties": {r"@odata\.": True},
+    "patternProperties": ANNOTATIONS,
     "additionalProperties": False,
     "required": ["@odata.id"],
 }
@@ -108,7 +112,7 @@ class RequestSchemas:
                 derived["properties"][name] = bare
         derived["required"] = definition.get("required", [])
         derived.setdefault("additionalProperties", False)
-        derived["patternProperties"] = {r"@odata\.": True}
+        derived["patternProperties"] = ANNOTATIONS
         return derived
 
     def definition(self, reference: str) -> Schema:
@@ -149,7 +153,7 @@ class RequestSchemas:
                 for name, row in schema.get("properties", {}).items()
                 if "@" not in name
             }
-            kept["patternProperties"] = {r"@odata\.": True} | {
+            kept["patternProperties"] = ANNOTATIONS | {
                 _anchored(pattern.replace(r"\\s", r"\s")): self.derive(file, row)
                 for pattern, row in schema.get("patternProperties", {}).items()
                 if not pattern.startswith(_ANNOTATION)
@@ -181,11 +185,21 @@ class RequestSchemas:
             return self._null_removes(either)
         if (file, name) == ("Resource", "Oem"):
             makers = ["object", "null"] if self.patching else ["object"]
-            free = {"patternProperties": {r"@odata\.": True}}
-            return {"type": "object", **free, "additionalProperties": {"type": makers}}
+            free = self._free()
+            return {**free, "type": "object", "additionalProperties": {**free, "type": makers}}
         if not name:
             return {"type": "object"}
         return {"$ref": f"{file}.json#/$defs/{name}"}
+
+    def _free(self) -> Schema:
+        """Anything; what looks like an annotation of an object is a string."""
+        text = ["string", "null"] if self.patching else ["string"]
+        named = {name: {"type": text} if name.startswith("^") else True for name in ANNOTATIONS}
+        below = {"$ref": "oem.json#/$defs/free"}
+        self._derived["oem"] = {
+            "free": {"patternProperties": named, "additionalProperties": below, "items": below}
+        }
+        return {**self._derived["oem"]["free"]}
 
     def _link(self) -> Schema:
         return self._null_removes(LINK)
@@ -213,7 +227,7 @@ class RequestSchemas:
         return {
             "type": "object",
             "properties": properties,
-            "patternProperties": {r"@odata\.": True},
+            "patternProperties": ANNOTATIONS,
             "additionalProperties": False,
         }
 

@@ -34,8 +34,44 @@ def test_a_plain_zone_and_an_empty_one_can_be_created() -> None:
 
 
 def test_annotations_in_a_body_are_ignored() -> None:
-    body = {"@odata.id": "/x", "@odata.type": 5, "Links": {"Endpoints@odata.count": "x"}}
+    body = {"@odata.id": "/x", "@odata.count": 5, "Links": {"Endpoints@odata.count": "x"}}
     assert check_create(ZONE, body) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"@odata.type": 5}, "#/@odata.type"),
+        ({"@odata.etag": None}, "#/@odata.etag"),
+        ({"Links": {"@odata.id": []}}, "#/Links/@odata.id"),
+        ({"Links": {"Endpoints": [{**LINK, "@odata.type": {}}]}},
+         "#/Links/Endpoints/0/@odata.type"),
+        ({"Identifiers": [{"@odata.id": 1}]}, "#/Identifiers/0/@odata.id"),
+        ({"Oem": {"@odata.id": []}}, "#/Oem/@odata.id"),
+        ({"Oem": {"a": {"@odata.type": 7}}}, "#/Oem/a/@odata.type"),
+        ({"Oem": {"a": {"b": [[{"c": {"@odata.id": True}}]]}}}, "#/Oem/a/b/0/0/c/@odata.id"),
+    ],
+)  # fmt: skip
+def test_an_annotation_that_is_no_string_is_refused_wherever_it_stands(
+    body: dict[str, Any], place: str
+) -> None:
+    assert told(check_create(ZONE, body)) == [("PropertyValueTypeError", place)]
+    assert told(check_patch(ZONE, body, wanted=True)) == [("PropertyValueTypeError", place)]
+
+
+def test_a_parameter_can_not_have_an_odd_annotation_either() -> None:
+    action = ZONE.actions["Zone.AddEndpoint"]
+    for body, place in (
+        ({"Endpoint": {**LINK, "@odata.type": 1}}, "#/Endpoint/@odata.type"),
+        ({"Endpoint": LINK, "@odata.id": 1}, "#/@odata.id"),
+    ):
+        assert told(check_action(action, body)) == [("ActionParameterValueTypeError", place)]
+
+
+def test_null_removes_what_a_client_has_put_into_oem() -> None:
+    body = {"Oem": {"a": {"@odata.type": None}}}
+    assert check_patch(ZONE, body, wanted=True) == []
+    assert told(check_create(ZONE, body)) == [("PropertyValueTypeError", "#/Oem/a/@odata.type")]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ async def test_an_object_with_more_than_its_uri_is_no_link(bench: Bench) -> None
     assert found["Links"]["Zones"] == [await get(bench, ZONE)]
 
 
+async def test_what_stands_in_oem_is_never_followed(bench: Bench) -> None:
+    own = {"V": link(ENDPOINT), "W": [link(ENDPOINT)], "Links": {"X": link(ENDPOINT)}}
+    bench.view.put(ZONE, "Zone", Origin.WANTED, Oem=own, Links={"Oem": link(ENDPOINT)})
+    assert await get(bench, ZONE, "*") == await get(bench, ZONE)
+
+
 async def test_a_link_into_a_resource_gives_the_object_there(bench: Bench) -> None:
     sensors = [{"@odata.id": f"{FABRIC}/T#/a~1b/0", "Reading": 1}]
     bench.view.put(f"{FABRIC}/T", "Thermal", Origin.INVENTORY, **{"a/b": sensors})

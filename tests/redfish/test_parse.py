@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redfish_fm.redfish.bodies import MESSAGES_MAX
 from redfish_fm.redfish.errors import RedfishError
-from redfish_fm.redfish.parse import DEPTH_MAX, parse_object, without_annotations
+from redfish_fm.redfish.parse import DEPTH_MAX, NAMES_MAX, parse_object
+from redfish_fm.redfish.values import ActionVoice
 
 
 @pytest.mark.parametrize(
@@ -22,14 +24,20 @@ from redfish_fm.redfish.parse import DEPTH_MAX, parse_object, without_annotation
         ("{}".encode("utf-16"), "MalformedJSON"),
         (b'{"a":NaN}', "MalformedJSON"),
         (b'{"a":-Infinity}', "MalformedJSON"),
-        (b'{"a":1e999}', "MalformedJSON"),
-        (b'{"a":18446744073709551616}', "MalformedJSON"),
-        (b'{"a":' + b"9" * 100_000 + b"}", "MalformedJSON"),
-        (b'{"a":"\\ud800"}', "MalformedJSON"),
-        (b'{"\\ud800":1}', "MalformedJSON"),
-        (b'{"a":[["\\ud800"]]}', "MalformedJSON"),
+        (b'{"a":1e999}', "PropertyValueOutOfRange"),
+        (b'{"a":18446744073709551616}', "PropertyValueOutOfRange"),
+        (b'{"a":' + b"9" * 100_000 + b"}", "PropertyValueOutOfRange"),
+        (b'{"a":"\\ud800"}', "PropertyValueFormatError"),
+        (b'{"\\ud800":1}', "PropertyUnknown"),
+        (b'{"a":[["\\ud800"]]}', "PropertyValueFormatError"),
         (b'{"a":' * 100_000, "MalformedJSON"),
         (b'{"a":' * DEPTH_MAX + b"{}" + b"}" * DEPTH_MAX, "MalformedJSON"),
+        (b'{"a":1e999,"a":NaN}', "MalformedJSON"),
+        (b'{"a":1e999,"b":' * DEPTH_MAX + b"{}" + b"}" * DEPTH_MAX, "MalformedJSON"),
+        (b'{"a":1e999,"b":' + b"[" * DEPTH_MAX + b"]" * DEPTH_MAX + b"}", "MalformedJSON"),
+        (b'{"a":1e999,' * 100_000, "MalformedJSON"),
+        (json.dumps({f"a{n}": 1 << 70 for n in range(NAMES_MAX + 1)}).encode(), "MalformedJSON"),
+        (b"[1e999]", "UnrecognizedRequestBody"),
         (b"[]", "UnrecognizedRequestBody"),
         (b"null", "UnrecognizedRequestBody"),
         (b'"text"', "UnrecognizedRequestBody"),
@@ -54,13 +62,43 @@ def test_good_objects_are_read_as_they_are(value: dict[str, Any]) -> None:
     assert parse_object(json.dumps(value).encode()) == value
 
 
-def test_annotations_go_except_those_of_links_and_oem() -> None:
-    body = {
-        "@odata.id": "/x",
-        "Links": {"E": [{"@odata.id": "/e", "@odata.type": "t"}], "E@odata.count": 1},
-        "Oem": {"C": {"@odata.type": "#C.C"}},
-    }
-    assert without_annotations(body) == {
-        "Links": {"E": [{"@odata.id": "/e"}]},
-        "Oem": {"C": {"@odata.type": "#C.C"}},
-    }
+def refused(body: bytes, *voice: ActionVoice) -> list[tuple[str, ...]]:
+    with pytest.raises(RedfishError) as caught:
+        parse_object(body, *voice)
+    assert caught.value.status == 400
+    found = caught.value.messages
+    json.dumps([each.args for each in found], ensure_ascii=False).encode()
+    return [(each.key.removeprefix("Base."), *each.args, *each.related) for each in found]
+
+
+def test_all_that_can_not_be_held_is_told_by_property() -> None:
+    body = b"""{"a": 1e999, "b": {"c/d": [1, 1180591620717411303424]}, "e": "x\\ud800", "a": 1,
+                "b": {"c": 1, "c": [{"f": -1e400}]}, "\\udfff": 1}"""
+    assert refused(body) == [
+        ("PropertyValueOutOfRange", "1e999", "a", "#/a"),
+        ("PropertyValueOutOfRange", "1180591620717411303424", "c/d", "#/b/c~1d/1"),
+        ("PropertyValueFormatError", "(not shown)", "e", "#/e"),
+        ("PropertyDuplicate", "a", "#/a"),
+        ("PropertyDuplicate", "b", "#/b"),
+        ("PropertyDuplicate", "c", "#/b/c"),
+        ("PropertyValueOutOfRange", "-1e400", "f", "#/b/c/0/f"),
+        ("PropertyUnknown", "\\udfff", "#/\\udfff"),
+    ]
+
+
+def test_a_huge_number_is_quoted_shortly_and_a_mistyped_password_never() -> None:
+    ((_, quoted, *_),) = refused(b'{"a":1' + b"0" * 400 + b"}")
+    assert len(quoted) < 300
+    assert "123" not in str(refused(b'{"Password":1234567890123456789012345}'))
+
+
+def test_what_a_parameter_can_not_hold_is_told_in_the_words_for_parameters() -> None:
+    assert refused(b'{"a":1e999}', ActionVoice("Zone.X")) == [
+        ("ActionParameterValueOutOfRange", "1e999", "a", "Zone.X", "#/a")
+    ]
+
+
+def test_a_body_of_nothing_else_gets_a_bounded_answer() -> None:
+    found = refused(b'{"a":[' + b",".join([b"1e999"] * 10_000) + b"]}")
+    assert len(found) == MESSAGES_MAX + 1
+    assert found[-1][0] == "MaximumErrorsExceeded"

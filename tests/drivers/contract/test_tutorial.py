@@ -1,12 +1,17 @@
-"""The driver that docs/writing-a-driver.md prints passes the contract suite, over TCP."""
+"""The drivers that docs/writing-a-driver.md prints pass the contract suite.
+
+One of sixty lines controls an object in its own process, the other a switch over TCP.
+"""
 
 import asyncio
 import re
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
@@ -37,18 +42,56 @@ GARBAGE = (
 """Answers that say nothing, or break off."""
 
 
+def codes(heading: str) -> list[str]:
+    """Return the pieces of Python below a heading of the guide."""
+    text = GUIDE.read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {heading}\n(.*?)^## ", text, re.DOTALL | re.MULTILINE)
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
 def printed(*, but: tuple[str, str] | None = None) -> ModuleType:
-    """Return the code of the guide as a module, as it stands there `but` for one replacement."""
-    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    """Return the LS-8 driver of the guide as a module, as it stands there `but` for one piece."""
+    (code,) = codes("The whole driver for the LS-8")
+    return loaded("ls8_driver", code, but)
+
+
+def printed_bench(*, but: tuple[str, str] | None = None) -> ModuleType:
+    """Return the sixty-line driver as a module, with a vendor's library of its own beside it."""
+    library, code = codes("Sixty lines")
+    with mock.patch.dict(sys.modules, bx4=loaded("bx4", library)):
+        return loaded("bx4_driver", code, but)
+
+
+def loaded(name: str, code: str, but: tuple[str, str] | None = None) -> ModuleType:
+    """Run a piece of the guide, perhaps with one replacement in it."""
     if but is not None:
         assert code.count(but[0]) == 1, f"the guide does not have this once: {but[0]}"
         code = code.replace(*but)
-    module = ModuleType("ls8_driver")
+    module = ModuleType(name)
     exec(compile(code, str(GUIDE), "exec"), vars(module))  # noqa: S102 - our own text
     return module
 
 
 TUTORIAL = printed()
+
+
+@asynccontextmanager
+async def bench_rig(*, but: tuple[str, str] | None = None) -> AsyncIterator[Rig]:
+    """Yield a fresh BX-4 and its driver. It answers always and at once: nothing to disturb."""
+    module, clock = printed_bench(but=but), SystemClock()
+    driver: Driver = module.Bx4Driver(0, clock)
+    switch = module.bx4.card(0).serial
+    try:
+        yield Rig(
+            driver,
+            clock,
+            VppbId(switch, "1", 0),
+            VppbId(switch, "2", 0),
+            BindTarget(switch, "B1"),
+            BindTarget(switch, "B2"),
+        )
+    finally:
+        await driver.close()
 
 
 @asynccontextmanager
@@ -112,12 +155,67 @@ async def test_the_driver_of_the_guide(name: str) -> None:
     await run_on(tutorial_rig, name)
 
 
+@pytest.mark.parametrize("name", names())
+async def test_the_sixty_line_driver_of_the_guide(name: str) -> None:
+    await run_on(bench_rig, name)
+
+
+CARELESS = {
+    "is not closed": (
+        "self._closed.is_set() or self",
+        "self",
+        "test_a_closed_driver_is_unavailable",
+    ),
+    "acts after its deadline": (
+        "self._ready(deadline_s)",
+        "self._ready()",
+        "test_a_step_past_its_deadline_is_not_sent",
+    ),
+    "looks at no switch id": (
+        "{step.vppb.switch, step.target.switch} != {card.serial} or ",
+        "",
+        "test_an_unknown_switch_is_refused",
+    ),
+    "proves the future": (
+        "barrier_s=now_s",
+        "barrier_s=now_s + 1",
+        "test_a_look_proves_nothing_of_the_future",
+    ),
+    "hints when it is closed": (
+        "        return\n        yield  # never; it makes this a generator",
+        "        yield m.Hint(self._card.serial)",
+        "test_closing_ends_a_watch",
+    ),
+}
+"""The sixty-line driver with one promise left out: what stands there, what instead, who sees it."""
+
+
+@pytest.mark.parametrize("left_out", CARELESS)
+async def test_the_sixty_line_driver_needs_each_of_its_promises(left_out: str) -> None:
+    there, instead, name = CARELESS[left_out]
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        await run_on(partial(bench_rig, but=(there, instead)), name)
+
+
+async def test_a_look_at_the_bench_proves_what_was_done_before_it() -> None:
+    async with bench_rig() as rig:
+        await rig.apply(rig.bind)
+        done_s = rig.clock.now_s()
+        assert (await rig.driver.observe()).barrier_s >= done_s
+
+
 def test_the_guide_knows_how_late_its_switch_is() -> None:
     assert TUTORIAL.Ls8Driver.late_max_s == LATE_MAX_S
 
 
+def test_the_first_driver_of_the_guide_has_at_most_sixty_lines() -> None:
+    _library, code = codes("Sixty lines")
+    assert code.count("\n") <= 60
+
+
 def test_the_guide_counts_its_lines_right() -> None:
     text = GUIDE.read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (promised,) = re.findall(r"The code below is whole \((\d+) lines", text)
-    assert code.count("\n") == int(promised)
+    (promised,) = re.findall(r"its driver has (\d+) lines where the BX-4's has (\d+)", text)
+    _library, short = codes("Sixty lines")
+    (long,) = codes("The whole driver for the LS-8")
+    assert tuple(map(int, promised)) == (long.count("\n"), short.count("\n"))
