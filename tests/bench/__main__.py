@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> int:
     """Run the rows that were asked for and print their table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--row", action="append", choices=list(ROWS), help="only these rows")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=21, help="more smooth a noisy machine")
     parser.add_argument("--requests", type=int, default=5000, help="per round")
     parser.add_argument("--scale", default="scale", help="topology of the big rows")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
