@@ -162,10 +162,11 @@ class FabricLoop:
     async def _guarded_cycle(self) -> float:
         """Run one cycle; return how long to wait before the next. Supervises: never raises."""
         try:
-            return await self.cycle()
-        except DriverUnavailable as error:
-            self._say(f"does not answer: {error}")
-            self._show(None, Plan())
+            try:
+                return await self.cycle()
+            except DriverUnavailable as error:
+                self._say(f"does not answer: {error}")
+                self._show(None, Plan())
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
             return self._policy.observe_interval_s

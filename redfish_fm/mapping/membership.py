@@ -27,12 +27,12 @@ def without_members(document: Mapping[str, Any], uris: frozenset[str]) -> dict[s
     links = dict(result.get("Links") or {})
     for name in _MEMBER_LISTS:
         if name in links:
-            links[name] = [each for each in links[name] if each.get("@odata.id") not in uris]
+            links[name] = [each for each in links[name] or () if _uri(each) not in uris]
     if "Links" in result:
         result["Links"] = links
     for rows, name in _GRANT_LISTS:
         if rows in result:
-            result[rows] = [row for row in result[rows] if _granted_by(row, name) not in uris]
+            result[rows] = [row for row in result[rows] or () if _granted_by(row, name) not in uris]
     return result
 
 
@@ -57,7 +57,11 @@ def with_members_left(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict
 
 
 def _granted_by(row: object, name: str) -> str | None:
-    link = row.get(name) if isinstance(row, Mapping) else None
+    return _uri(row.get(name)) if isinstance(row, Mapping) else None
+
+
+def _uri(link: object) -> str | None:
+    """Return what a link names; imports may have null where a link should be."""
     uri: str | None = link.get("@odata.id") if isinstance(link, Mapping) else None
     return uri
 

@@ -11,6 +11,7 @@ from redfish_fm.clocks import Clock
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.faults import Fault, FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
+from redfish_fm.drivers.virtual.refusals import Forgets
 from redfish_fm.drivers.virtual.state import LateCommand
 from redfish_fm.fabric.model import (
     Bind,
@@ -78,6 +79,11 @@ class Plant(Hardware):
         self.origin: dict[VppbId, str] = {}
         self.meddled: set[BindTarget] = set()
         """Targets that a stranger has bound, allocated, sanitized or given back."""
+        self.guests: dict[tuple[str, str], set[str | None]] = {}
+        """Port -> hosts that a stranger has bound to something behind it. Where the hardware lets
+        a part go while it is bound, what they write goes with its addresses into other parts."""
+        loose = {Forgets.DEALLOCATE_BOUND, Forgets.DEALLOCATE_DIRTY}
+        self.loses_track = bool(weather.forgets & loose)
         self.harm: list[str] = []
         """What a command of ours has done that no sharing could excuse; read and cleared by who
         watches."""
@@ -136,6 +142,9 @@ class Plant(Hardware):
     ) -> bool:
         if cause == "outside":
             self.meddled.add(step.target)
+            if isinstance(step, Bind):
+                port = step.target.switch, step.target.port
+                self.guests.setdefault(port, set()).add(self.host(step.vppb))
         before = self._before(step)
         changed = super()._run(step, cause, at_s, finished)
         if not changed:
@@ -165,7 +174,9 @@ class Plant(Hardware):
                 part = device.parts.get(key)
                 shared = part is not None and part.shareable
                 data = None if content is None else content.residue if shared else content.hosts
-                others = sorted((data or frozenset()) - {mine})
+                guests = self.guests.get((step.target.switch, step.target.port), set())
+                excused = guests if self.loses_track else set()
+                others = sorted((data or frozenset()) - {mine} - excused)
                 exposes = others and device.facts.sanitizes
                 return f"{mine} sees what {others} left in it" if exposes else None
             case Sanitize() | Deallocate() if users:
