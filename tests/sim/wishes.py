@@ -287,16 +287,23 @@ class Storage(_Wishes):
             await self._write(process, "DELETE", connection)
 
     async def add(self, process: Process) -> None:
-        connection, volumes = self._some_connection(), self._rows(1)
+        connection = self._some_connection()
+        held = [] if connection is None else self._index.connections[connection].volumes
+        near = {self._index.volumes[each.volume].subsystem for each in held
+                if each.volume in self._index.volumes}  # fmt: skip
+        free = [each.id for each in self._index.volumes.values() if each.subsystem in near
+                and (each.shareable or not self._index.connections_of_part(each.id))]  # fmt: skip
+        volumes = [self._rng.choice(sorted(free))] if free and self._often(0.8) else self._rows(1)
         if connection is not None and volumes:
             path = f"{connection}/Actions/Connection.AddVolumeInfo"
             body: dict[str, Any] = {"Volume": refs(volumes)[0], "AccessCapabilities": ["Read"]}
-            if self._often(0.4):
+            if self._often(0.2):
                 body["LUN"] = self._rng.randrange(3)
             await self._write(process, "POST", path, body, volumes)
 
     async def remove(self, process: Process) -> None:
-        connection = self._some_connection()
+        several = [each.id for each in self._index.connections.values() if len(each.volumes) > 1]
+        connection = self._one(several) if several and self._often(0.8) else self._some_connection()
         if connection is not None:
             row = self._rng.choice(self._index.connections[connection].volumes)
             path = f"{connection}/Actions/Connection.RemoveVolumeInfo"
