@@ -58,8 +58,8 @@ class HealthGraph:
     """Own conditions of nodes, and what follows for everything that depends on them.
 
     A node nobody spoke of is OK. Links are counted: a link made twice has to be taken back twice.
-    The graph must have no circles (`link` raises ValueError for one between two nodes only; who
-    makes links keeps to one direction: part, holder, whole).
+    The graph must have no circles (`link` refuses only a node that depends on itself; who makes
+    links keeps to one direction: part, holder, whole).
     """
 
     def __init__(self) -> None:

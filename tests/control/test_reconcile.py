@@ -554,3 +554,30 @@ async def test_a_watch_that_breaks_off_is_begun_again(error: Exception) -> None:
         await asyncio.sleep(5.0)
         assert driver.watches == 3
         assert rig.loop().first_observed.is_set()
+
+
+@pytest.mark.expects_errors
+@in_virtual_time
+async def test_a_fault_while_showing_that_nobody_answers_ends_no_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = VirtualClock()
+    hardware = Hardware(PCIE, clock)
+
+    class Silent(VirtualDriver):
+        async def observe(self):
+            raise DriverUnavailable("nobody there")
+
+    driver = Silent(hardware, clock, clock)
+    async with running_kernel(
+        hardware={"PCIe": hardware}, drivers={"PCIe": driver}, inventories=(PCIE,)
+    ) as rig:
+        loop = rig.loop()
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("a bug in what is shown")
+
+        monkeypatch.setattr(loop, "_show", broken)
+        before = loop.cycles
+        await asyncio.sleep(60.0)
+        assert loop.cycles > before + 1

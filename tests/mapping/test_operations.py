@@ -368,3 +368,9 @@ def test_rows_that_stay_are_as_before_and_members_are_kept_list_by_list() -> Non
         "/stays": "#/Links/InitiatorEndpoints/0",
         "/moved": "#/Links/TargetEndpoints/0",
     }
+
+
+def test_members_are_taken_out_of_an_import_that_has_null_where_links_belong() -> None:
+    document = {"Links": {"Endpoints": None, "InitiatorEndpoints": [None]}, "VolumeInfo": None}
+    left = without_members(document, frozenset({"/x"}))
+    assert left == {"Links": {"Endpoints": [], "InitiatorEndpoints": [None]}, "VolumeInfo": []}
