@@ -9,8 +9,8 @@ import signal
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,13 @@ from redfish_fm.drivers.base import Driver
 from redfish_fm.drivers.virtual import schedule, topology
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.orders import FaultDesk
+from redfish_fm.drivers.virtual.power import VirtualPower
+from redfish_fm.drivers.virtual.power import create as create_power
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.inventory import collisions
 from redfish_fm.fabric.model import Inventory
+from redfish_fm.imports import Import, MockupDefective, read_import
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
@@ -58,7 +61,7 @@ from redfish_fm.server.metrics import Metrics, Sample
 from redfish_fm.server.tls import ensure_certificate, operator_certificate, server_context
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import DurableState, MemoryStore
-from redfish_fm.store.mockup import MockupTree, read_mockup
+from redfish_fm.store.mockup_parse import Severity
 from redfish_fm.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
@@ -74,6 +77,10 @@ FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 UUID_KEY = "uuid"
 """Key in the META space: the ServiceRoot.UUID, made once per state."""
+HEADERS_KEY, XML_KEY = "import headers", "import xml"
+"""Keys in the META space: what an import has besides its documents, by URI, as JSON."""
+PROBLEMS_LOGGED_MAX = 200
+"""An import's problems in the log; `redfish-fm mockup check` lists all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +89,16 @@ class World:
 
     `first` are the edits of the very first start (an import's documents); empty afterwards.
     `default_zones` are the fabrics whose Default zone the service keeps; imports keep their own.
+    Of an import, `headers` are sent with a GET and `xml` is served beside the resources, by URI.
     """
 
-    documents: Mapping[str, Mapping[str, Any]]
+    documents: dict[str, dict[str, Any]]
     facts: Facts
     inventories: tuple[Inventory, ...]
     first: tuple[Edit, ...] = ()
     default_zones: tuple[str, ...] = ()
+    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    xml: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +121,31 @@ async def serve(config: Config) -> int:
     Raises FmError or OSError, with one clear line, where it can not start.
     """
     logs.configure(config.log_format)
+    # What is made at start stays: the collector would walk through all of it again and again.
+    gc.disable()
+    try:
+        return await _serve(config)
+    finally:
+        gc.enable()
+
+
+async def _serve(config: Config) -> int:
     clock = SystemClock()
     stop = _stop_on_signals()
     async with contextlib.AsyncExitStack() as stack:
         folder = config.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tables = _Tables.load()
-        source = _source(config)
+        source = _source(config, tables.catalog)
         store = _store(config, clock)
         stack.push_async_callback(store.close)
         stored = await store.load()
         world = source(stored)
+        del source
         fabric_clock = ScaledClock(clock, config.time_scale)
         drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
-        faults = await stack.enter_async_context(_faults(config.faults, drivers, fabric_clock))
+        power = await stack.enter_async_context(_power(config, drivers, clock, fabric_clock))
+        faults = _faults(config.faults, drivers, power, fabric_clock)
+        schedule_of_faults = await stack.enter_async_context(faults)
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
         wanted_types = _wanted_types(world, stored)
         base = _base(config, tables, world, wanted_types, service_uuid)
@@ -133,7 +155,7 @@ async def serve(config: Config) -> int:
         kernel.writer.on_publish.append(identity.published)
         kernel.start(stored)
         del stored
-        running = asyncio.create_task(_run(kernel, identity, faults))
+        running = asyncio.create_task(_run(kernel, identity, schedule_of_faults))
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
@@ -150,10 +172,13 @@ async def serve(config: Config) -> int:
             owner=kernel.operations.owner_of,
             roles=identity.roles,
             replay=kernel.retries.outcome,
+            task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types | wanted_types),
             served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
             body_bytes_max=config.body_limit_bytes,
             page_size=config.page_size,
+            headers=world.headers,
+            xml=world.xml,
         )
         await _serve_http(config, stack, folder, service, kernel, store, clock, running, stop)
     return 0
@@ -178,16 +203,18 @@ def _stored_uuid(stored: StoredState) -> str | None:
     return None if raw is None else raw.decode()
 
 
-def _source(config: Config) -> Callable[[StoredState], World]:
+def _source(config: Config, catalog: Catalog) -> Callable[[StoredState], World]:
     """Read and check what is to be served, before any state is marked as belonging to it.
 
     Raises FmError with one line where it can not be read.
     """
     if config.mockup is not None:
-        path = config.mockup
+        path, strict = config.mockup, config.strict
         known = config.state is not None and (config.state / "state.db").exists()
-        tree = None if known else read_mockup(path)
-        return lambda stored: _imported_world(path, tree, stored)
+        found = None if known else _read_import(path, catalog, strict)
+        return lambda stored: (
+            _kept_world(stored) or _imported_world(found or _read_import(path, catalog, strict))
+        )
     inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
     _refuse_collisions(inventories)
     rendered = render_inventories(list(inventories))
@@ -203,23 +230,49 @@ def _refuse_collisions(inventories: Sequence[Inventory]) -> None:
         raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
 
 
-def _imported_world(path: Path, tree: MockupTree | None, stored: StoredState) -> World:
-    """Return the world of a mockup: from the files at the first start, then from the store."""
+def _read_import(path: Path, catalog: Catalog, strict: bool) -> Import:
+    """Return the mockup at `path`, and log its problems; raise FmError where `strict` minds any."""
+    found = read_import(path, catalog)
+    if strict and found.defects:
+        raise MockupDefective(path, found.defects)
+    _refuse_collisions(found.meaning.fabrics)
+    for problem in found.problems[:PROBLEMS_LOGGED_MAX]:
+        level = logging.INFO if problem.severity is Severity.NOTE else logging.WARNING
+        log.log(level, "import: %s", problem)
+    if len(found.problems) > PROBLEMS_LOGGED_MAX:
+        log.warning("import: %d problems in all: redfish-fm mockup check", len(found.problems))
+    return found
+
+
+def _kept_world(stored: StoredState) -> World | None:
+    """Return the world of an import that was made at an earlier start, or None."""
     kept = stored.spaces.get(Space.INVENTORY)
-    if kept:
-        imported = analyse({uri: msgspec.json.decode(raw) for uri, raw in kept.items()})
-        return World(imported.inventory, imported.facts, tuple(imported.fabrics))
-    tree = tree or read_mockup(path)
-    imported = analyse(tree.documents)
-    _refuse_collisions(imported.fabrics)
-    for defect in (*tree.defects, *imported.defects):
-        log.warning("import: %s", defect)
-    first = (
-        *(_new(Space.INVENTORY, uri, document) for uri, document in tree.documents.items()),
-        *(_new(Space.DOCUMENT, uri, document) for uri, document in imported.wanted.items()),
-        *(binding_edit(None, binding) for binding in imported.bindings),
+    if not kept:
+        return None
+    meaning = analyse({uri: msgspec.json.decode(raw) for uri, raw in kept.items()})
+    meta = stored.spaces.get(Space.META, {})
+    xml = msgspec.json.decode(meta.get(XML_KEY, b"{}"), type=dict[str, bytes])
+    return World(
+        meaning.inventory,
+        meaning.facts,
+        tuple(meaning.fabrics),
+        headers=msgspec.json.decode(meta.get(HEADERS_KEY, b"{}")),
+        xml=xml,
     )
-    return World(imported.inventory, imported.facts, tuple(imported.fabrics), first)
+
+
+def _imported_world(found: Import) -> World:
+    """Return the world of a mockup as its files have it, with the edits of the first start."""
+    meaning, headers, xml = found.meaning, found.tree.headers, found.xml
+    first = (
+        *(_new(Space.INVENTORY, uri, document) for uri, document in found.documents.items()),
+        *(_new(Space.DOCUMENT, uri, document) for uri, document in meaning.wanted.items()),
+        *(binding_edit(None, binding) for binding in meaning.bindings),
+        _new(Space.META, HEADERS_KEY, headers),
+        _new(Space.META, XML_KEY, xml),
+    )
+    fabrics = tuple(meaning.fabrics)
+    return World(meaning.inventory, meaning.facts, fabrics, first, headers=headers, xml=xml)
 
 
 def _new(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
@@ -244,12 +297,28 @@ async def _drivers(
 
 
 @contextlib.asynccontextmanager
+async def _power(
+    config: Config, drivers: Mapping[str, Driver], clock: Clock, fabric_clock: Clock
+) -> AsyncIterator[VirtualPower]:
+    """Yield the BMCs of all hosts that the virtual fabrics know."""
+    hardware = [each.hardware for each in drivers.values() if isinstance(each, VirtualDriver)]
+    power = create_power(hardware, clock, fabric_clock, config.state)
+    try:
+        yield power
+    finally:
+        await power.close()
+
+
+@contextlib.asynccontextmanager
 async def _faults(
-    path: Path | None, drivers: Mapping[str, Driver], fabric_clock: Clock
+    path: Path | None, drivers: Mapping[str, Driver], power: VirtualPower, fabric_clock: Clock
 ) -> AsyncIterator[Schedule | None]:
     """Yield the faults that were ordered beforehand, checked. Raises FmError with all mistakes."""
     virtual = [driver for driver in drivers.values() if isinstance(driver, VirtualDriver)]
-    desks = [FaultDesk(driver.hardware, driver.faults, fabric_clock) for driver in virtual]
+    desks = [
+        FaultDesk(driver.hardware, driver.faults, fabric_clock, power.machines)
+        for driver in virtual
+    ]
     try:
         yield None if path is None else schedule.load(path, desks, fabric_clock)
     finally:
@@ -274,6 +343,7 @@ class _Typed(msgspec.Struct):
 def _base(
     config: Config, tables: _Tables, world: World, wanted_types: set[str], service_uuid: str
 ) -> Base:
+    """Return the inventory layer; it takes the documents out of `world`."""
     catalog = tables.catalog
     served = {
         name
@@ -295,7 +365,16 @@ def _base(
         },
         session_timeout_s=config.session_timeout_s,
     )
-    return Base({**world.documents, **service}, world.facts)
+    return Base(_handed_over(world.documents, service), world.facts)
+
+
+def _handed_over(
+    documents: dict[str, dict[str, Any]], service: Mapping[str, dict[str, Any]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every document and let go of it: as objects all would be most of the memory."""
+    documents.update(service)
+    for uri in [*documents]:
+        yield uri, documents.pop(uri)
 
 
 def _kernel_config(config: Config) -> KernelConfig:
@@ -382,9 +461,9 @@ async def _serve_http(
     listener = await listen(server, config.host, config.port, context)
     stack.push_async_callback(server.stop)
     stack.push_async_callback(listener.close)
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+    gc.enable()
     await kernel.first_observed(FIRST_LOOK_S)
     print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
     stopped = asyncio.create_task(stop.wait())
@@ -412,7 +491,10 @@ def _server_samples(server: HttpServer) -> list[Sample]:
 
 def _samples(kernel: Kernel, store: Any) -> list[Sample]:
     loops = kernel.loops
+    state = kernel.published.state
+    count = len(state.base.documents) + len(state.spaces[Space.DOCUMENT])
     return [
+        Sample("redfish_fm_resources", "Resources that are served", count),
         Sample("redfish_fm_commits_total", "Changes committed", store.commits),
         Sample("redfish_fm_store_transactions_total", "Store transactions", store.transactions),
         Sample("redfish_fm_failed_batches_total", "Failed batches", kernel.writer.failed_batches),

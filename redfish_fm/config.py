@@ -70,9 +70,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     time_scale: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
     """Fabric seconds per service second; 0 jumps from timer to timer."""
     topology: Annotated[str, Meta(min_length=1)] | None = None
-    """Name of a shipped topology, or a YAML file."""
+    """Name of a shipped topology, or a YAML file; parameters behind a colon."""
     mockup: Path | None = None
     """Folder or zip of a Redfish mockup to serve."""
+    strict: bool = False
+    """Refuse to begin with a mockup that has defects."""
     faults: Path | None = None
     """YAML file of faults that befall the virtual fabric, each in its time; None: none do."""
     sync_budget_s: Annotated[float, Meta(ge=0, le=300)] = 5.0
@@ -291,8 +293,20 @@ def _source_name(topology: str | None, mockup: Path | None) -> str:
         resolved = mockup.resolve()
         name = resolved.stem if resolved.is_file() else resolved.name
     else:
-        name = re.sub(r"\.ya?ml$", "", Path(topology or DEFAULT_TOPOLOGY).name)
+        name = _topology_name(topology or DEFAULT_TOPOLOGY)
     return re.sub(r"[^A-Za-z0-9._=-]+", "-", name).strip("-.") or "fabric"
+
+
+def _topology_name(topology: str) -> str:
+    """Return a topology's name with its parameters: the same world has the same name.
+
+    `scale:hosts=4,gpus=16` is another world than `scale`, and the same as `scale:gpus=16,hosts=4`.
+    """
+    bare, colon, given = topology.rpartition(":")
+    if not colon or "/" in given:
+        bare, given = topology, ""
+    words = sorted(re.sub(r"\s|(?<==)0+(?=[0-9])", "", word) for word in given.split(","))
+    return "-".join(filter(None, (re.sub(r"\.ya?ml$", "", Path(bare).name), *words)))
 
 
 def _unknown(key: str, source: str) -> str:

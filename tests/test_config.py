@@ -203,7 +203,9 @@ def test_a_password_flag_does_not_exist() -> None:
     [
         ({"topology": "two-hosts"}, "two-hosts"),
         ({"topology": "/etc/fabrics/lab 7.yaml"}, "lab-7"),
-        ({"topology": "scale:hosts=4,gpus=16"}, "scale-hosts=4-gpus=16"),
+        ({"topology": "scale:hosts=4,gpus=16"}, "scale-gpus=16-hosts=4"),
+        ({"topology": "scale:gpus=016, hosts=4"}, "scale-gpus=16-hosts=4"),
+        ({"topology": "/etc/fabrics/lab.yaml:hosts=4"}, "lab-hosts=4"),
         ({"topology": ".."}, "fabric"),
     ],
 )

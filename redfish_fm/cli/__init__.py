@@ -7,7 +7,7 @@ else to stderr. `--json` is there wherever something is shown.
 import click
 
 from redfish_fm import __version__
-from redfish_fm.cli import doctor, routes, schemas, serve, topology
+from redfish_fm.cli import doctor, mockup, routes, schemas, serve, topology
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,6 +19,7 @@ def main() -> None:
 for command in (
     serve.serve,
     topology.topology,
+    mockup.mockup,
     routes.routes,
     schemas.schemas,
     doctor.doctor,

@@ -9,8 +9,13 @@ from typing import Any
 import click
 
 _SETTINGS = (
-    ("--topology", "NAME|FILE", "Shipped topology (redfish-fm topology list) or a YAML file."),
+    (
+        "--topology",
+        "NAME|FILE",
+        "Shipped topology (redfish-fm topology list) or a YAML file; NAME:hosts=4 sets parameters.",
+    ),
     ("--mockup", "DIR|ZIP", "Redfish mockup to serve instead of a topology."),
+    ("--strict", None, "Refuse to begin with a mockup that has defects."),
     ("--faults", "FILE", "YAML file of faults that befall the virtual fabric, each in its time."),
     ("--config", "FILE", "TOML file of settings; flags and environment win over it."),
     ("--host", "ADDRESS", "Where to listen (default 127.0.0.1)."),

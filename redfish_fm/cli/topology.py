@@ -1,14 +1,22 @@
 """`redfish-fm topology`: which virtual fabrics there are, what is in one, what is wrong in one."""
 
 from collections.abc import Iterable, Sized
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from redfish_fm.cli.output import Failure, json_option, print_json, print_table
+from redfish_fm.cli.topology_shape import (
+    device_lines,
+    host_line,
+    host_shapes,
+    switch_line,
+    switch_shapes,
+)
 from redfish_fm.drivers.virtual.format_schema import topology_schema
 from redfish_fm.drivers.virtual.topology import Topology, TopologyError, load, names
-from redfish_fm.fabric.model import Attachment, Inventory
+from redfish_fm.fabric.model import Attachment, FabricKind, Inventory
 from redfish_fm.resources import mockups_dir
 
 _SHOWN = ("fabric", "type", "hosts", "switches", "devices", "LDs", "ports", "vPPBs")
@@ -22,7 +30,7 @@ def topology() -> None:
 @topology.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the shipped topologies."""
+    """List the shipped topologies, with their size as they come."""
     rows = [_summary(_load(name)) | {"name": name} for name in names(mockups_dir())]
     if as_json:
         print_json(rows)
@@ -32,25 +40,49 @@ def list_command(as_json: bool) -> None:
 
 
 @topology.command()
-@click.argument("name_or_file", metavar="NAME|FILE")
+@click.argument("name_or_file", metavar="NAME|FILE[:PARAMETERS]")
 @json_option
 def show(name_or_file: str, as_json: bool) -> None:
-    """Show what a topology holds, fabric by fabric."""
+    """Show what a topology holds, fabric by fabric.
+
+    Parameters stand behind a colon: scale:hosts=4,gpus=16. What is alike is told once.
+    """
     loaded = _load(name_or_file)
-    fabrics = [_fabric(fabric) for fabric in loaded.inventories()]
+    fabrics = loaded.inventories()
     if as_json:
-        print_json(_summary(loaded) | {"fabrics": fabrics})
+        shown = [_fabric(each) | {"groups": switch_shapes(each)} for each in fabrics]
+        print_json(_summary(loaded) | {"host_groups": host_shapes(fabrics), "fabrics": shown})
         return
+    _print_tree(loaded)
+    rows = map(_fabric, fabrics)
+    print_table(_SHOWN, ([str(row[header]) for header in _SHOWN] for row in rows))
+
+
+def _print_tree(loaded: Topology) -> None:
     click.echo(f"{loaded.name}: {loaded.description}")
-    print_table(_SHOWN, ([str(fabric[header]) for header in _SHOWN] for fabric in fabrics))
+    for each in loaded.parameters.values():
+        bounds = f"{each.min} to {each.max}, {each.default} where nothing is said"
+        click.echo(f"  parameter {each.name} = {each.value} ({bounds}): {each.description}")
+    for shape in host_shapes(loaded.inventories()):
+        click.echo(f"  {host_line(shape)}")
+    for fabric in loaded.inventories():
+        network = fabric.kind is FabricKind.CONNECTION_GRANTS
+        words = ("subsystem", "attachment") if network else ("switch", "vPPB")
+        click.echo(f"  fabric {fabric.fabric} ({fabric.protocol}): {fabric.name}")
+        for shape in switch_shapes(fabric):
+            click.echo(f"    {switch_line(shape, *words)}")
+            for line in device_lines(shape):
+                click.echo(f"      {line}")
+    click.echo()
 
 
 @topology.command()
-@click.argument("name_or_file", metavar="NAME|FILE")
+@click.argument("name_or_file", metavar="NAME|FILE[:PARAMETERS]")
 def validate(name_or_file: str) -> None:
     """Check a topology and name every mistake.
 
-    Each stands on a line of its own, with its path and its line in the file.
+    Each stands on a line of its own, with its path and its line in the file. Parameters stand
+    behind a colon (scale:hosts=4,gpus=16) and are checked as well.
     """
     loaded = _load(name_or_file)
     row = _summary(loaded)
@@ -79,7 +111,7 @@ def _load(name_or_file: str) -> Topology:
 
 
 def _summary(loaded: Topology) -> dict[str, Any]:
-    """Return the counts over all fabrics; a host in two fabrics counts once."""
+    """Return parameters and counts over all fabrics; a host in two fabrics counts once."""
     fabrics = loaded.inventories()
     return {
         "name": loaded.name,
@@ -87,6 +119,7 @@ def _summary(loaded: Topology) -> dict[str, Any]:
         "hosts": len({host.id for fabric in fabrics for host in fabric.hosts}),
         "switches": sum(len(fabric.switches) for fabric in fabrics),
         "devices": sum(len(fabric.devices) for fabric in fabrics),
+        "parameters": [asdict(each) for each in loaded.parameters.values()],
     }
 
 

@@ -7,7 +7,7 @@ source. Resources in their normal state have no entry. DESIGN section 3, "Feed".
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 ACTOR = "observe"
 INTERVAL_S = 1.0
 """A flapping link is announced this often at most, in its state of that moment."""
+
+PART = 2000
+"""Resources that are compared in one go: some 10 ms."""
 
 
 class Announcer:
@@ -58,13 +61,25 @@ class Announcer:
             await self._clock.sleep(INTERVAL_S)
 
     async def _announce(self, uris: Iterable[str]) -> None:
+        news = await self._news_among([*uris])
+
         def prepare(tip: TipView) -> Draft:
-            edits = self._edits(uris, tip.state.spaces[Space.ANNOUNCED])
+            edits = self._edits(news, tip.state.spaces[Space.ANNOUNCED])
             kind = OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION
             return Draft(kind, "", tuple(edits))
 
-        if self._edits(uris, self._published.state.spaces[Space.ANNOUNCED]):
+        if news:
             await self._writer.submit(prepare, ACTOR)
+
+    async def _news_among(self, uris: Sequence[str]) -> list[str]:
+        """Return what has something new to tell; requests are answered in between."""
+        news: list[str] = []
+        for start in range(0, len(uris), PART):
+            if start:
+                await asyncio.sleep(0)
+            told = self._published.state.spaces[Space.ANNOUNCED]
+            news += (edit.key for edit in self._edits(uris[start : start + PART], told))
+        return news
 
     def _edits(self, uris: Iterable[str], told: Mapping[str, bytes]) -> list[Edit]:
         edits = []

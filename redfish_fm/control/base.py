@@ -5,15 +5,15 @@ when needed (DESIGN section 3). Knows URIs and members, nothing of fabrics beyon
 mapping made of the same inventory.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.mapping.domain import Value, apply_document, read_value
+from redfish_fm.mapping.domain import Value, apply_value, read_value
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.links import forward_links, further_collections
+from redfish_fm.mapping.links import FORWARD, forward_links, further_collections
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
@@ -33,6 +33,8 @@ NOTHING = Reading(frozenset(), (), None)
 decode_document = msgspec.json.Decoder(dict[str, Any]).decode
 """Parse a stored document. Made once: naming the type at each call costs more than parsing."""
 
+_encoder = msgspec.json.Encoder()
+
 _READINGS_MAX = 256
 """More than a batch of commits holds; about 5 kB each."""
 
@@ -51,12 +53,13 @@ class Base:
     """Inventory documents by URI, the collections among them, their fixed members and links.
 
     `collections` gives each one's type; `links` has, by URI and JSON pointer, what inventory
-    itself links there (discovered endpoints).
+    itself links there (discovered endpoints). `documents` may come one by one, so that each can be
+    let go of as soon as it is bytes: of a big inventory they are most of what a start holds.
     """
 
     def __init__(
         self,
-        documents: Mapping[str, Mapping[str, Any]],
+        documents: Mapping[str, Mapping[str, Any]] | Iterable[tuple[str, Mapping[str, Any]]],
         facts: Facts,
     ) -> None:
         self.facts = facts
@@ -65,27 +68,34 @@ class Base:
         self.collections: dict[str, str] = {}
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
-        self._endpoints: list[str] = []
+        self._endpoints: list[Value] = []
         self._recently_read: dict[tuple[str, bytes], Reading] = {}
-        for uri, document in documents.items():
-            self._keep(uri, document)
+        names: dict[str, str] = {}
+        for uri, document in documents.items() if isinstance(documents, Mapping) else documents:
+            odata_type = str(document.get("@odata.type", ""))
+            name = names.get(odata_type)
+            if name is None:
+                name = names[odata_type] = type_name_of(document)
+            self._keep(uri, name, document)
+        self.odata_types.update(names)
         for uri in self.documents:
             parent = parent_of(uri)
             if parent in self.collections:
                 self.members.setdefault(parent, set()).add(uri)
 
-    def _keep(self, uri: str, document: Mapping[str, Any]) -> None:
-        name = type_name_of(document)
-        self.documents[uri] = msgspec.json.encode(document)
-        self.odata_types.add(str(document.get("@odata.type", "")))
+    def _keep(self, uri: str, name: str, document: Mapping[str, Any]) -> None:
+        self.documents[uri] = _encoder.encode(document)
         if name.endswith("Collection"):
             self.collections[uri] = name
-        elif name == "Endpoint":
-            self._endpoints.append(uri)
+        if name == "Endpoint":
+            value = read_value(uri, document, self.facts)
+            if value is not None:
+                self._endpoints.append(value)
         for collection in further_collections(name, document):
             self.members.setdefault(collection, set()).add(uri)
-        for target, pointer in forward_links(name, document, self.facts.port_aliases):
-            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
+        if name in FORWARD:
+            for target, pointer in forward_links(name, document, self.facts.port_aliases):
+                self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
 
     def parsed(self, uri: str) -> dict[str, Any] | None:
         """Return the inventory document at `uri`, parsed anew."""
@@ -116,6 +126,6 @@ class Base:
         """Return an index that knows the facts and the discovered endpoints, nothing wanted."""
         index = FabricIndex()
         self.facts.fill(index)
-        for uri in self._endpoints:
-            apply_document(index, self.facts, uri, None, self.parsed(uri))
+        for endpoint in self._endpoints:
+            apply_value(index, None, endpoint)
         return index

@@ -1,8 +1,8 @@
 """What one fabric is to become: wanted bindings and parts, and what open operations give up.
 
-Reads the published state only. The one thing it remembers itself is which new bindings it has
-seen: contents behind those are their owner's, contents behind the others are still somebody
-else's (DESIGN section 4, scrub before reuse).
+Reads the published state only. What it remembers itself: which new bindings it has seen (contents
+behind those are their owner's, contents behind the others are still somebody else's: DESIGN
+section 4, scrub before reuse), and which targets have ever told what is in them.
 """
 
 from collections.abc import Iterable
@@ -26,6 +26,7 @@ class Intent:
         self._published = published
         self._operations = operations
         self._given: set[tuple[str, VppbId]] = set()
+        self._keeping: set[BindTarget] = set()
         self._inventoried: Inventoried | None = None
 
     def open(self) -> list[Operation]:
@@ -75,13 +76,18 @@ class Intent:
         """Return what open operations are judged by."""
         wanted, fresh = self.wanted(), self._fresh(seen)
         given = [each for each in wanted if each.vppb not in fresh]
+        self._keeping |= seen.parts.keys()
+        kept = self._published.state.index.allocations
+        # Copied: judging awaits, and what is published meanwhile belongs to the next look.
+        again = {each.target: kept[each.target] for each in self._freed() if each.target in kept}
         return Look(
             seen,
             frozenset((each.vppb, each.target) for each in wanted),
             Targets(way for each in given for way in self._physical().ways(each.target)),
-            self._published.state.index.allocations,
+            again,
             unsettled,
             self.bandwidth(),
+            self._keeping,
         )
 
     def _released(self) -> Iterable[Binding]:

@@ -1,6 +1,7 @@
 """The heart assembled: writer, operations and one reconcile loop per fabric, without any HTTP.
 
-The composition root gives it a store, an inventory and drivers; simulation and tests do the same.
+The composition root gives it a store, an inventory and drivers, and who drives hosts where anybody
+does; simulation and tests do the same.
 """
 
 import asyncio
@@ -12,12 +13,13 @@ from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
 from redfish_fm.control.commits import Commits
 from redfish_fm.control.operations import Operations
+from redfish_fm.control.power import PowerLoop, PowerPolicy
 from redfish_fm.control.published import Published
 from redfish_fm.control.reconcile import FabricLoop, Policy
 from redfish_fm.control.retries import Retries
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.writer import Writer
-from redfish_fm.drivers.base import Driver
+from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.store.base import Store, StoredState
 
 CLOSE_TIMEOUT_S = 2.0
@@ -30,6 +32,7 @@ class KernelConfig:
 
     sync_budget_s: float = 5.0
     policy: Policy = field(default_factory=Policy)
+    power: PowerPolicy = field(default_factory=PowerPolicy)
 
 
 class Kernel:
@@ -42,6 +45,7 @@ class Kernel:
         drivers: Mapping[str, Driver],
         clock: Clock,
         config: KernelConfig,
+        power: PowerControl | None = None,
     ) -> None:
         self._store = store
         self._drivers = dict(drivers)
@@ -62,6 +66,13 @@ class Kernel:
             )
             for fabric, driver in self._drivers.items()
         }
+        self._power = power
+        self.power: PowerLoop | None = None
+        if power is not None:
+            self.power = PowerLoop(
+                power, self.writer, self.published, self.operations, clock, config.power
+            )
+            self.writer.on_publish.append(self.power.published)
         self._running: list[asyncio.Task[None]] = []
         for loop in self.loops.values():
             self.writer.on_publish.append(loop.published)
@@ -75,14 +86,14 @@ class Kernel:
         async with asyncio.TaskGroup() as tasks:
             self._running = [
                 tasks.create_task(self.writer.run()),
-                *(tasks.create_task(loop.run()) for loop in self.loops.values()),
+                *(tasks.create_task(loop.run()) for loop in self._all_loops()),
             ]
 
     async def first_observed(self, timeout_s: float) -> bool:
-        """Wait until every fabric was looked at once; False where that takes longer."""
+        """Wait until all was looked at once; False where that takes longer."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                for loop in self.loops.values():
+                for loop in self._all_loops():
                     await loop.first_observed.wait()
                 return True
         return False
@@ -101,6 +112,12 @@ class Kernel:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
+        if self._power is not None:
+            await self._power.close()
         for driver in self._drivers.values():
             await driver.close()
         await self._store.close()
+
+    def _all_loops(self) -> list[FabricLoop | PowerLoop]:
+        """Return the loops of all fabrics, and that of hosts where somebody drives them."""
+        return [*self.loops.values(), *([] if self.power is None else [self.power])]

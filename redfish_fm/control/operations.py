@@ -27,7 +27,7 @@ from redfish_fm.mapping.operations import (
 from redfish_fm.redfish import etag, messages
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
-from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.redfish.writes import Outcome, OutcomeKind
 
 FINISHED_KEPT = 200
 """Finished operations (Tasks) kept for clients that lost an answer; the oldest go first."""
@@ -76,6 +76,20 @@ class Operations:
         """Return the user name of who started the operation that a Task shows."""
         operation = self._published.state.task_operation(task)
         return None if operation is None else operation.actor
+
+    def result(self, task: str) -> Outcome | RedfishError | None:
+        """Return what the write of a Task would have answered; None while it runs.
+
+        What it made is told also where that is deleted since, and the Task links it no more.
+        """
+        operation = self._published.state.task_operation(task)
+        if operation is None or operation.open:
+            return None
+        if operation.state is not OperationState.COMPLETED:
+            return refusal(operation.messages or (messages.operation_failed(),))
+        # A change has nothing to show but the resource; like a release it answers 204.
+        created = operation.kind is OutcomeKind.CREATED
+        return Outcome(OutcomeKind.CREATED if created else OutcomeKind.DELETED, operation.uri)
 
     async def verdict(self, operation_id: str, budget_s: float) -> bool:
         """Wait for the end of an operation; False where it is still open after `budget_s`.
@@ -152,8 +166,30 @@ class Operations:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
             return self._stopping(tip, current, OperationState.EXCEPTION, reasons)
 
-        await self._writer.submit(prepare, ACTOR)
-        self._tell(operation.id, refusal(reasons))
+        committed = await self._writer.submit(prepare, ACTOR)
+        if committed.change is not None:
+            self._tell(operation.id, refusal(reasons))
+
+    async def fail(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
+        """End an operation that granted nothing, and say why. Raises RedfishError (503)."""
+
+        def prepare(tip: TipView) -> Draft:
+            current = tip.state.operations.get(operation.id)
+            if current is None or not current.open:
+                return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            after = replace(
+                current,
+                state=OperationState.EXCEPTION,
+                ended=date_time(self._clock.wall_s()),
+                percent=100,
+                messages=(*current.messages, *reasons),
+            )
+            edits = (self._edit(current, after), *self._surplus(tip))
+            return Draft(OutcomeKind.CHANGED, operation.uri, edits)
+
+        committed = await self._writer.submit(prepare, ACTOR)
+        if committed.change is not None:
+            self._tell(operation.id, refusal(reasons))
 
     async def note(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
         """Add to an open operation why it takes so long. Raises RedfishError (503)."""

@@ -4,6 +4,7 @@ Satisfies redfish.view.View. Holds only what is durable, plus what was last obse
 here runs without await, so a reader never meets a half-published change.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +14,10 @@ from redfish_fm.control.announced import announced_since
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.default_zone import is_default
-from redfish_fm.mapping.observed import unseen_patch
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.mapping.statuses import Statuses
+from redfish_fm.mapping.unseen import unseen_patch
 from redfish_fm.redfish import etag, oem
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.view import Description, Origin, Representation
@@ -38,6 +39,8 @@ class Published:
         self.rendered = 0
         self.statuses = Statuses(lambda condition: announced_since(self.state, condition))
         """What the reconcile loops have seen; one for all, because hosts depend on several."""
+        self.looking = asyncio.Lock()
+        """Held during one look at a fabric: it goes in parts, and others see its statuses."""
         self._observed: dict[str, Mapping[str, Any]] = {}
         self._cache: dict[str, Representation] = {}
 
@@ -61,10 +64,18 @@ class Published:
         for uri in self.state.apply_all(change.edits):
             self._cache.pop(uri, None)
         for edit in change.edits:
+            if edit.space is Space.DOCUMENT and (edit.pre is None or edit.post is None):
+                self._show_tasks_anew(edit.key)
             if not self.state.exists(edit.key):
                 # Whoever takes the Id next must not show what was seen of this one.
                 self._observed.pop(edit.key, None)
         self.state.seq = change.seq
+
+    def _show_tasks_anew(self, uri: str) -> None:
+        """Let Tasks link what they made only while it is there. Costs the Tasks there are, few."""
+        for operation in self.state.operations.values():
+            if operation.uri == uri:
+                self._cache.pop(operation.task, None)
 
     def observe(self, patches: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
         """Lay new observed properties over resources (None: nothing observed); return changed."""
@@ -108,7 +119,7 @@ class Published:
     def _compose(self, uri: str) -> dict[str, Any] | None:
         operation = self.state.task_operation(uri)
         if operation is not None:
-            return task_document(operation)
+            return task_document(operation, self.state.exists)
         document = self.state.document(uri)
         if document is None:
             if uri not in self.base.collections:

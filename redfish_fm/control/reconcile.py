@@ -166,7 +166,8 @@ class FabricLoop:
                 return await self.cycle()
             except DriverUnavailable as error:
                 self._say(f"does not answer: {error}")
-                self._show(None, Plan())
+                async with self._published.looking:
+                    await self._show(None, Plan())
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
             return self._policy.observe_interval_s
@@ -183,7 +184,8 @@ class FabricLoop:
         """
         self.cycles += 1
         seen = await self._observe()
-        self._show(seen, self._plan(seen))
+        async with self._published.looking:
+            await self._show(seen, self._plan(seen))
         await self._judge_operations(seen)
         todo = self._plan(seen)
         steps = [step for step in todo.steps if self._steps.ready(step)]
@@ -217,8 +219,12 @@ class FabricLoop:
     def _plan(self, seen: Observation) -> Plan:
         return self._intent.plan(seen, self._steps.settling.unsettled, self._policy.enforce)
 
-    def _show(self, seen: Observation | None, todo: Plan) -> None:
-        """Publish what was seen: ports, bindings, health, foreign bindings, violations."""
+    async def _show(self, seen: Observation | None, todo: Plan) -> None:
+        """Publish what was seen: ports, bindings, health, foreign bindings, violations.
+
+        Of much that is new (the first look at a big fabric) a part at a time, so that requests are
+        answered in between; whoever calls holds `Published.looking` since before the plan.
+        """
         if seen is not None:
             self._take_in(seen, todo)
         sight = FabricSight(
@@ -230,11 +236,15 @@ class FabricLoop:
             opening=self._intent.opening(),
             unmet_parts=todo.unmet_parts,
             foreign_parts=todo.foreign_parts,
+            blocked_parts=todo.blocked_parts,
             now=date_time(self._clock.wall_s()),
         )
         state = self._published.state
-        patches = self._observed.look(state.base.facts, state.index, sight)
-        self._announcer.touched(self._published.observe(patches))
+        parts = self._observed.look_in_parts(state.base.facts, state.index, sight)
+        for number, patches in enumerate(parts):
+            if number:
+                await asyncio.sleep(0)
+            self._announcer.touched(self._published.observe(patches))
 
     def _take_in(self, seen: Observation, todo: Plan) -> None:
         """Judge what is bound, and note which vPPBs must not be granted."""

@@ -14,6 +14,7 @@ from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.power import Machine
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Space
 
@@ -21,7 +22,8 @@ from redfish_fm.redfish.changes import Space
 class TipView:
     """Satisfies mapping.drafts.Tip over the writer's tip.
 
-    `occupants` are asked which vPPBs and parts of their fabric must not be granted now.
+    `occupants` are asked which vPPBs and parts of their fabric must not be granted now,
+    `machine_at` which host there is at a URI.
     """
 
     def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
@@ -29,6 +31,7 @@ class TipView:
         self._published = published
         self._clock = clock
         self.occupants: list[Callable[[], Iterable[Place]]] = []
+        self.machine_at: Callable[[str], Machine | None] = lambda _: None
 
     @property
     def next_id(self) -> str:
@@ -113,6 +116,10 @@ class TipView:
         """Return the last observed Status (State, Health) of the endpoint at `uri`."""
         status = (self._published.observed(uri) or {}).get("Status") or {}
         return status.get("State"), status.get("Health")
+
+    def machine(self, uri: str) -> Machine | None:
+        """Return the host whose system or BMC is at `uri`; None where nobody can reset it."""
+        return self.machine_at(uri)
 
 
 class _Occupied:

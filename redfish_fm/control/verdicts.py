@@ -3,10 +3,10 @@
 Pure. Trusts observations behind a barrier only; ends nothing itself (control.operations does).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.ground import Targets, silent
 from redfish_fm.fabric.model import (
     Allocate,
     Bind,
@@ -15,7 +15,6 @@ from redfish_fm.fabric.model import (
     Media,
     Observation,
     Place,
-    PortId,
     Qos,
     Sanitize,
     SetQos,
@@ -23,6 +22,7 @@ from redfish_fm.fabric.model import (
     Unbind,
     VppbId,
 )
+from redfish_fm.fabric.targets import part_kind
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.operations import Operation
 
@@ -35,7 +35,8 @@ class Look:
     """One observation beside what is wanted at that moment.
 
     `bindings` are the wanted pairs; `in_use` the targets among them that their owner has been
-    given already; `allocations` the wanted parts; `bandwidth` what LDs are to have.
+    given already; `allocations` the parts that are freed and wanted again; `bandwidth` what LDs
+    are to have; `keeping` the targets that have ever told what is in them.
     """
 
     seen: Observation
@@ -44,6 +45,7 @@ class Look:
     allocations: Mapping[BindTarget, Allocation]
     unsettled: Unsettled
     bandwidth: Mapping[BindTarget, Qos] = field(default_factory=dict)
+    keeping: Container[BindTarget] = frozenset()
 
 
 def grant_steps(operation: Operation) -> tuple[Step, ...]:
@@ -86,7 +88,9 @@ def missing(operation: Operation, look: Look) -> tuple[Step, ...]:
 
 
 def _is_seen(step: Step, seen: Observation) -> bool:
-    if step.target.switch in seen.unreachable:
+    # A vPPB is told by its own switch, whichever switch its target is behind.
+    place = step.vppb if isinstance(step, Bind) else step.target
+    if place.switch in seen.unreachable:
         return False
     if isinstance(step, Allocate):
         state = seen.parts.get(step.target)
@@ -117,20 +121,23 @@ def _released(binding: Binding, look: Look) -> bool:
     )
     if not unbound or look.unsettled(binding.vppb) or look.unsettled(binding.target):
         return False
-    state = seen.parts.get(binding.target)
-    scrubbed = state is None or state.media is Media.CLEAN
-    return scrubbed or look.in_use.touch(binding.target)
+    return look.in_use.touch(binding.target) or _scrubbed(binding.target, look)
+
+
+def _scrubbed(target: BindTarget, look: Look) -> bool:
+    """Whether nothing of its last owner is in a target, as far as anybody tells."""
+    if silent(look.seen, target):
+        # Nobody waits for a device to come back that never said anything of its contents.
+        return part_kind(target) is None and target not in look.keeping
+    state = look.seen.parts.get(target)
+    return state is None or state.media is Media.CLEAN
 
 
 def _freed(part: Allocation, look: Look) -> bool:
     """Gone for certain; a part that is wanted again is kept."""
     if part.target in look.allocations:
         return True
-    port = look.seen.ports.get(PortId(part.target.switch, part.target.port))
-    if port is not None and not (port.device_present and port.powered):
-        # A device that is not there says nothing of its parts: they may come back with it.
-        return False
-    gone = part.target.switch not in look.seen.unreachable and part.target not in look.seen.parts
+    gone = not silent(look.seen, part.target) and part.target not in look.seen.parts
     return gone and not look.unsettled(part.target)
 
 

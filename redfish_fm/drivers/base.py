@@ -2,14 +2,15 @@
 
 A driver adapts one fabric of one kind. It knows ids, bytes and sockets, never URIs or documents.
 Five methods and three errors are the whole contract; tests/drivers/contract holds every driver
-to it.
+to it. The power of hosts is no fabric's matter: BMCs have a contract of their own beside it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import Hint, Inventory, Observation, Step
+from redfish_fm.fabric.power import HostState, ResetType
 
 
 class DriverError(FmError):
@@ -61,8 +62,58 @@ class Driver(Protocol):
     def watch(self) -> AsyncIterator[Hint]:
         """Yield hints until closed; a hint says where to look, never what is true.
 
-        Ends only when the driver is closed. Raises DriverUnavailable when it can hear no more,
-        and nothing else; it is then called again.
+        There may be more hints than changes: one at once, unasked, or some that still wait when the
+        driver is closed. Ends after those, and never before. Raises DriverUnavailable when it can
+        hear no more, and nothing else; it is then called again.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release sockets and files; later calls raise DriverUnavailable. Safe to repeat."""
+        ...
+
+
+class PowerControl(Protocol):
+    """The BMCs of some hosts: what has power, and who turns it on and off.
+
+    Hosts have the ids that fabrics know them by. All methods may be called concurrently; commands
+    to one host are carried out one after another. None may block the event loop. Fails with the
+    three errors of a Driver.
+    """
+
+    async def discover(self) -> Mapping[str, frozenset[ResetType]]:
+        """Return every host there is, with what can be asked of it; the same at every call."""
+        ...
+
+    async def observe(self) -> Mapping[str, HostState]:
+        """Return the state of every host whose BMC answers.
+
+        Raises DriverUnavailable only when no BMC answers.
+        """
+        ...
+
+    async def reset(self, host: str, asked: ResetType, deadline_s: float) -> None:
+        """Ask a BMC to start, stop or restart its host; `deadline_s` is on the service clock.
+
+        Returns once the BMC has accepted it, which takes time from then on: callers observe.
+        What is so already is accepted and changes nothing. A command whose deadline has passed
+        before the bytes are written is not sent. Raises DriverRejected (also for a host that
+        there is not), DriverUnavailable (outcome unknown: NOT to be repeated blindly, for a
+        restart happens twice) or DriverUnsupported for what `discover` does not list.
+        """
+        ...
+
+    async def reset_manager(self, host: str, deadline_s: float) -> None:
+        """Restart the BMC of a host: it does not answer for a while, the host runs on.
+
+        Returns and raises as `reset` does.
+        """
+        ...
+
+    def watch(self) -> AsyncIterator[str]:
+        """Yield ids of hosts to look at until closed: a suggestion, never a fact.
+
+        Ends and fails as Driver.watch does.
         """
         ...
 

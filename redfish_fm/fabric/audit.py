@@ -30,9 +30,8 @@ def audit(
     excused = {(binding.vppb, binding.target) for binding in releasing}
     seen = _observed_hosts(index, bindings, vcs_host)
     found: dict[Violation, None] = {}
-    for vppb, target in sorted(bindings.items(), key=lambda item: item[0]):
-        if target is None:
-            continue
+    bound = [(vppb, target) for vppb, target in bindings.items() if target is not None]
+    for vppb, target in sorted(bound, key=lambda item: item[0]):
         if target.ld == LD_FM_OWNED:
             units = index.units_of_target(target) or {f"{target.switch} {target.port}"}
             found.update(dict.fromkeys(Violation(Rule.LD_FM_OWNED, unit) for unit in units))

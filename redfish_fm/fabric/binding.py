@@ -72,18 +72,23 @@ def wanted_by_connection(index: FabricIndex, connection: Connection) -> frozense
 
     A chunk stands for the LD it lies in, a region or volume for itself; a target that is named
     without any part binds nothing. What is exclusive is bound for nobody while there are several
-    hosts (imports only).
+    hosts (imports only). Where a fabric that binds has no zones (imports only), the connection
+    also binds what else zones would: for hosts that have a virtual switch there.
     """
+    facts = index.facts(connection.fabric)
+    zoneless = facts.kind is FabricKind.BIND and not facts.zoned
     named = connection.chunks or connection.regions or connection.volumes
-    if index.facts(connection.fabric).kind not in _BINDS or not named:
+    if facts.kind not in _BINDS or not (named or zoneless):
         return frozenset()
     hosts = reach.connection_hosts(connection, index)
+    cabled = {vcs.host for vcs in index.vcss.values()} if zoneless else frozenset()
     return frozenset(
         (unit, host)
         for unit in {unit for unit, _part in reach.connection_parts(connection, index)}
-        if _bindable(index, connection.fabric, unit, Binder.CONNECTION)
         if len(hosts) == 1 or not index.exclusive(unit)
         for host in hosts
+        if (named and _bindable(index, connection.fabric, unit, Binder.CONNECTION))
+        or (host in cabled and _bindable(index, connection.fabric, unit, Binder.ZONE))
     )
 
 

@@ -22,6 +22,18 @@ from redfish_fm.fabric.targets import overlaps
 _Where = tuple[str, str]
 
 
+def silent(seen: Observation, target: BindTarget) -> bool:
+    """Return whether nothing can be said of the parts of the device that the target is in.
+
+    Its switch does not answer, or the device is not there or without power: what was in it may
+    come back with it.
+    """
+    if target.switch in seen.unreachable:
+        return True
+    port = seen.ports.get(PortId(target.switch, target.port))
+    return port is not None and not (port.device_present and port.powered)
+
+
 class Targets:
     """A set of targets that is asked about overlaps; costs what lies behind one port."""
 
@@ -49,7 +61,8 @@ class Ground:
     """The state of one pass of `plan`, shared by who plans bindings and who plans parts.
 
     `bindings` and `parts` are what answering switches say; `taken` are targets that this plan
-    has a step for, `held_back` those whose release is not safe to know.
+    has a step for, `held_back` those whose release is not safe to know; `leaving` are the bindings
+    that are to go.
     """
 
     def __init__(
@@ -60,7 +73,7 @@ class Ground:
     ) -> None:
         dark = observation.unreachable
         self.physical = physical
-        self._ports = observation.ports
+        self._seen = observation
         self.unsettled = unsettled
         self.bindings: dict[VppbId, BindTarget | None] = {
             vppb: target for vppb, target in observation.bindings.items() if vppb.switch not in dark
@@ -77,6 +90,7 @@ class Ground:
                 self._bound.setdefault((target.switch, target.port), []).append((vppb, target))
         self.taken = Targets()
         self.held_back = Targets()
+        self.leaving: set[tuple[VppbId, BindTarget]] = set()
         self.sanitizes: list[Sanitize] = []
 
     def dark(self, place: Place) -> bool:
@@ -85,10 +99,7 @@ class Ground:
 
     def silent(self, target: BindTarget) -> bool:
         """Return whether nothing can be said of the parts of the device that the target is in."""
-        if self.dark(target):
-            return True
-        port = self._ports.get(PortId(target.switch, target.port))
-        return port is not None and not (port.device_present and port.powered)
+        return silent(self._seen, target)
 
     def bound(self, target: BindTarget) -> list[tuple[VppbId, BindTarget]]:
         """Return what is seen bound to the target, its overlap or what is taken with it."""

@@ -58,8 +58,8 @@ class HealthGraph:
     """Own conditions of nodes, and what follows for everything that depends on them.
 
     A node nobody spoke of is OK. Links are counted: a link made twice has to be taken back twice.
-    The graph must have no circles (`link` refuses only a node that depends on itself; who makes
-    links keeps to one direction: part, holder, whole).
+    The graph has no circles: in one, an ailment would keep itself alive. `link` refuses what would
+    close one, and who makes links keeps to one direction: part, holder, whole.
     """
 
     def __init__(self) -> None:
@@ -75,9 +75,13 @@ class HealthGraph:
     # -- changes -----------------------------------------------------------------------------
 
     def link(self, child: str, parent: str) -> None:
-        """Let `parent` depend on `child`. Raises ValueError if it is the same node."""
-        if child == parent:
-            raise ValueError(f"{child} can not depend on itself")
+        """Let `parent` depend on `child`.
+
+        Raises ValueError where `child` would depend on itself, also by way of others; then nothing
+        is changed.
+        """
+        if parent not in self._parents.get(child, ()) and self._is_below(parent, child):
+            raise ValueError(f"{child} can not depend on itself, as it would by way of {parent}")
         parents = self._parents.setdefault(child, {})
         parents[parent] = parents.get(parent, 0) + 1
         self.work += 1
@@ -184,6 +188,20 @@ class HealthGraph:
                     if child not in seen:
                         seen.add(child)
                         todo.append(child)
+
+    def _is_below(self, node: str, other: str) -> bool:
+        """Return whether `other` is the node or depends on it. Costs the nodes above the node."""
+        todo, seen = [node], {node}
+        while todo:
+            each = todo.pop()
+            if each == other:
+                return True
+            for parent in self._parents.get(each, ()):
+                if parent not in seen:
+                    seen.add(parent)
+                    self.work += 1
+                    todo.append(parent)
+        return False
 
     def _move(self, parent: str, child: str, before: Health, after: Health) -> None:
         """Count `child` of `parent` under another severity."""

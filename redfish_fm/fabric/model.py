@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from redfish_fm.fabric.equipment import Cable, DeviceHardware, SwitchHardware
+from redfish_fm.fabric.hardware import Bmc, HostHardware, Part
+
 
 class FabricKind(Enum):
     """How a fabric grants access; decides which isolation rules apply (DESIGN section 5)."""
@@ -152,6 +155,8 @@ class Port:
     """Index (from 1) of the host's own root port at the other end; None where not a host."""
     head: int | None = None
     """Which head (from 1) of a device with several is plugged in here; None for the only one."""
+    cable: Cable | None = None
+    """What leads to the far end; None where it is plugged in directly, or not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +183,8 @@ class Switch:
     virtual_switches: tuple[VirtualSwitch, ...]
     domain: str | None = None
     """Failure domain (power or chassis); None means not known."""
+    manufacturer: str = ""
+    hardware: SwitchHardware | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +200,11 @@ class Host:
     domain: str | None = None
     nqn: str | None = None
     """NVMe Qualified Name by which NVMe subsystems know it."""
+    part: Part | None = None
+    """Which machine it is; without it nothing is known of its chassis."""
+    bmc: Bmc | None = None
+    hardware: HostHardware | None = None
+    """What is inside; None where a driver does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +272,7 @@ class Device:
     """NVMe Qualified Name of an NVMe subsystem."""
     qos: bool = False
     """Of an MLD: whether bandwidth of its LDs can be set, and is reported (`Observation.qos`)."""
+    hardware: DeviceHardware | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +309,7 @@ class PortState:
     serial_number: str | None = None
     """Of the device that is there now; None where it does not tell."""
     powered: bool = True
-    """Whether the device has power."""
+    """Whether the device or host at the other end has power."""
 
 
 @dataclass(frozen=True, slots=True)

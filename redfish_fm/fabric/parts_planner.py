@@ -35,6 +35,7 @@ class PartsPlanner:
         self.allocates: list[Allocate] = []
         self.deallocates: list[Deallocate] = []
         self.unmet: set[BindTarget] = set()
+        self.blocked: set[BindTarget] = set()
 
     def scrub_released(self, target: BindTarget) -> None:
         """Sanitize what was released, unless somebody who shares it goes on to use it."""
@@ -71,6 +72,8 @@ class PartsPlanner:
             if self._is_there(part):
                 continue
             self.unmet.add(target)
+            if self._is_blocked(target):
+                self.blocked.add(target)
             waits = target in self._ground.parts or self._leaving.behind(target)
             if not waits and self._ground.idle(target):
                 self._ground.taken.add(target)
@@ -94,6 +97,22 @@ class PartsPlanner:
             return True
         # A device that is not there, or has no power, does not say what is in it.
         return not self._ground.silent(target) and self._ground.scrub(target)
+
+    def _is_blocked(self, target: BindTarget) -> bool:
+        """Return whether nothing that is planned or open will make room for a wanted part.
+
+        Another part is in its place, which is never given back because the place is wanted; or the
+        part is gone (another device, say) while something is still bound there.
+        """
+        ground = self._ground
+        if ground.silent(target) or ground.pending(target):
+            return False
+        staying = (
+            vppb
+            for vppb, other in ground.bound(target)
+            if (vppb, other) not in ground.leaving and not ground.unsettled(vppb)
+        )
+        return target in ground.parts or any(staying)
 
     def _is_there(self, part: Allocation) -> bool:
         state = self._ground.parts.get(part.target)

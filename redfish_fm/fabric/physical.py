@@ -42,27 +42,21 @@ class Plain:
 
 
 class Inventoried:
-    """Answers for one fabric by its index; what lies within what does not change while it lives."""
+    """Answers for one fabric by its index, whatever has become of that since.
+
+    Parts, and the units they are, come and go: what lies within what is remembered until then.
+    Pools come with inventory, before anybody asks; they are kept by port.
+    """
 
     def __init__(self, index: FabricIndex, fabric: str) -> None:
         self.index = index
-        self._kin: Relation[BindTarget, BindTarget] = Relation()
+        self._fabric = fabric
+        self._shape = index.shape
+        self._ways: dict[BindTarget, tuple[BindTarget, ...]] = {}
         self._pools: Relation[tuple[str, str], CapacityPool] = Relation()
         for pool in index.pools.values():
             if pool.fabric == fabric and pool.port is not None:
                 self._pools.add(((pool.port.switch, pool.port.port),), pool)
-        for unit in index.units.values():
-            if unit.fabric == fabric and unit.target is not None and unit.within is not None:
-                for above in self._around(unit.id):
-                    if not overlaps(unit.target, above):
-                        self._kin.add((unit.target,), above)
-                        self._kin.add((above,), unit.target)
-
-    def _around(self, unit_id: str) -> Iterator[BindTarget]:
-        for above in self.index.units_above(unit_id):
-            unit = self.index.units.get(above)
-            if unit is not None and unit.target is not None:
-                yield unit.target
 
     def pooled(self, target: BindTarget) -> bool:
         """Return whether `target` is a part of a pool, to be allocated before it is there."""
@@ -75,4 +69,32 @@ class Inventoried:
 
     def ways(self, target: BindTarget) -> tuple[BindTarget, ...]:
         """Return the target and those that are taken with it although they do not overlap."""
-        return (target, *sorted(self._kin.get(target), key=order))
+        if self._shape != self.index.shape:
+            self._shape = self.index.shape
+            self._ways.clear()
+        known = self._ways.get(target)
+        if known is None:
+            known = self._ways[target] = self._looked_up(target)
+        return known
+
+    def _looked_up(self, target: BindTarget) -> tuple[BindTarget, ...]:
+        found: set[BindTarget] = set()
+        for unit in self.index.units_of_target(target):
+            found.update(self._around(unit))
+        kin = (each for each in found if not overlaps(target, each))
+        return (target, *sorted(kin, key=order))
+
+    def _around(self, unit_id: str) -> Iterator[BindTarget]:
+        """Yield the targets of what contains a unit of the fabric, and of what lies within it."""
+        units = self.index.units
+        if units[unit_id].fabric == self._fabric:
+            for above in self.index.units_above(unit_id):
+                unit = units.get(above)
+                if unit is not None and unit.target is not None:
+                    yield unit.target
+        todo = [*self.index.units_within(unit_id)]
+        while todo:
+            unit = units[todo.pop()]
+            todo += self.index.units_within(unit.id)
+            if unit.fabric == self._fabric and unit.target is not None:
+                yield unit.target

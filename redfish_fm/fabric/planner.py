@@ -26,9 +26,10 @@ class Plan:
 
     `steps` are in order: unbinds, sanitizes, deallocates, allocates, binds, bandwidth. `waiting`
     are vPPBs that need something which must not be done now; `unmet` wanted vPPBs and `unmet_parts`
-    wanted parts that were not observed as wanted; `foreign` observed bindings that are neither
-    wanted nor releasing, `foreign_parts` observed parts of pools that are neither wanted nor being
-    freed.
+    wanted parts that were not observed as wanted, `blocked_parts` those among them that will not be
+    unless something else happens than what is planned: another part, or a binding, is in their
+    place and stays; `foreign` observed bindings that are neither wanted nor releasing,
+    `foreign_parts` observed parts of pools that are neither wanted nor being freed.
     """
 
     steps: tuple[Step, ...] = ()
@@ -37,6 +38,7 @@ class Plan:
     unmet: frozenset[VppbId] = frozenset()
     unmet_parts: frozenset[BindTarget] = frozenset()
     foreign_parts: tuple[BindTarget, ...] = ()
+    blocked_parts: frozenset[BindTarget] = frozenset()
 
 
 _PLAIN: Physical = Plain()
@@ -105,6 +107,7 @@ def plan(
         frozenset(planner.unmet),
         frozenset(parts.unmet),
         foreign_parts,
+        frozenset(parts.blocked),
     )
 
 
@@ -121,7 +124,7 @@ class _Planner:
         self._fresh = fresh
         self._claims = {(each.vppb, each.target): each for each in claims}
         self._used: set[VppbId] = set()
-        self.unbinds: list[Unbind] = []
+        self.unbinds: dict[Unbind, None] = {}
         self.binds: list[Bind] = []
         self.waiting: set[VppbId] = set()
         self.unmet: set[VppbId] = set()
@@ -144,6 +147,7 @@ class _Planner:
     def _release(self, vppb: VppbId, target: BindTarget) -> None:
         """Unbind what is observed bound; hold its target back while that is not safe to know."""
         ground = self._ground
+        ground.leaving.add((vppb, target))
         unknown = ground.dark(vppb) or ground.unsettled(vppb)
         if unknown or self._pending(target):
             ground.held_back.add(target)
@@ -153,7 +157,7 @@ class _Planner:
                 self.waiting.add(vppb)
             else:
                 self._use(vppb, target)
-                self.unbinds.append(Unbind(vppb, target))
+                self.unbinds[Unbind(vppb, target)] = None
 
     def grant(self, claim: Binding, parts: PartsPlanner) -> None:
         """Bind if the vPPB is seen free, the target is seen bound nowhere and nothing is open."""

@@ -19,6 +19,8 @@ class UnitIndex:
 
     def __init__(self) -> None:
         self.work = 0
+        self.shape = 0
+        """Another number each time a unit was put or removed: what was derived of them is stale."""
         self.units: dict[str, Unit] = {}
         self._containment = reach.Containment()
         self._reach = reach.Takings(self._containment)
@@ -34,6 +36,7 @@ class UnitIndex:
         self.remove_unit(unit.id)
         self._containment.put(unit)
         self.units[unit.id] = unit
+        self.shape += 1
         self._shift(unit.id, 1)
         if unit.target is not None:
             self._unit_of_target.add((unit.target,), unit.id)
@@ -46,6 +49,7 @@ class UnitIndex:
         unit = self.units.pop(unit_id, None)
         if unit is None:
             return
+        self.shape += 1
         self._shift(unit_id, -1)
         self._containment.remove(unit)
         if unit.target is not None:

@@ -5,7 +5,7 @@ operation asks hardware for it. What an LD with a wish does not say is the usual
 guaranteed, and there is no limit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,9 +16,10 @@ from redfish_fm.fabric.values import QosWish
 from redfish_fm.mapping import generic, refusals
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.parts import refuse
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 NAME = "QoS"
@@ -36,9 +37,7 @@ def patch(write: Write, tip: Tip) -> Draft:
     before = tip.index.bandwidth.wishes.get(uri)
     if wish is None or wish == before:
         return draft
-    violations = check_bandwidth(tip.index.bandwidth, wish)
-    if violations:
-        raise to_error(violations)
+    refuse(list(_form(wish.qos)), check_bandwidth(tip.index.bandwidth, wish))
     usual = QosWish(wish.fabric, wish.target, Qos(), uri)
     asked = OperationDraft(
         wish.fabric,
@@ -49,6 +48,17 @@ def patch(write: Write, tip: Tip) -> Draft:
         overlay_before=(tip.overlay(uri) or b"").decode(),
     )
     return Draft(draft.kind, uri, draft.edits, asked)
+
+
+def _form(qos: Qos) -> Iterator[Message]:
+    """Yield what is wrong with a wish whatever other LDs have: a guarantee beyond its own limit.
+
+    Hardware keeps both as fractions of one bandwidth (FM API 5407h, 5409h), so no device could
+    ever give what it guarantees.
+    """
+    if qos.allocated > qos.limit:
+        names = "QoS/LimitPercent", "QoS/AllocatedBandwidth"
+        yield messages.property_value_conflict(*names, *(f"#/{name}" for name in names))
 
 
 def read_wish(uri: str, overlay: Mapping[str, Any] | None, facts: Facts) -> QosWish | None:

@@ -61,6 +61,22 @@ def pool_properties(
     return properties
 
 
+def ld_shown(
+    unit: Unit,
+    target: BindTarget,
+    state: str,
+    pool: CapacityPool | None,
+    parts: Mapping[BindTarget, PartState],
+) -> tuple[str, dict[str, Any]]:
+    """Return State and size of a logical device whose port is in `state`; `pool` is at its port."""
+    if pool is None:
+        part = parts.get(target)
+        return state, {} if part is None else {"MemorySizeMiB": part.size_mib}
+    size_mib = ld_size_mib(unit, pool, parts)
+    idle = pool.kind is PartKind.LD and size_mib == 0 and state == "Enabled"
+    return AWAITING if idle else state, {"MemorySizeMiB": size_mib}
+
+
 def ld_size_mib(unit: Unit, pool: CapacityPool, parts: Mapping[BindTarget, PartState]) -> int:
     """Return how much an LD of a pool has now: the sum of its regions, where it holds regions."""
     if unit.target is None:

@@ -79,6 +79,18 @@ def foreign_part(port: str) -> Condition:
     return trouble(Health.WARNING, port, "capacity allocated by somebody else than this service")
 
 
+def displaced(part: str) -> Condition:
+    """Say that hardware has another part in the place of what was granted, and keeps it."""
+    return trouble(
+        Health.CRITICAL, part, "hardware has a part of another size or sharing in its place"
+    )
+
+
+def still_bound(part: str) -> Condition:
+    """Say that a part is gone and can not be made again, because its place is still bound."""
+    return trouble(Health.CRITICAL, part, "hardware has lost it, and its place is still bound")
+
+
 def violated(violation: Violation) -> Condition:
     """Say that a host reaches a unit that it should not reach."""
     hosts = ", ".join(violation.others)

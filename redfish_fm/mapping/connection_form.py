@@ -90,11 +90,20 @@ def _kind(document: Document) -> Iterator[Message]:
 
 
 def _sides(document: Document) -> Iterator[Message]:
-    """Volumes may stand for their targets; everything else needs both sides."""
-    storage = document.get("ConnectionType") == "Storage" or bool(document.get("VolumeInfo"))
-    for ends, groups, _types in SIDES[:1] if storage else SIDES:
-        if not any(members(document, f"Links/{name}") for name in (ends, groups)):
-            yield messages.property_missing(f"Links/{ends}", f"#/Links/{ends}")
+    """Both sides are named, but that volumes may stand for their targets.
+
+    A connection that says Storage and names neither would grant nothing, and hold its ends.
+    """
+    for ends, groups, _types in SIDES:
+        if any(members(document, f"Links/{name}") for name in (ends, groups)):
+            continue
+        name, places = f"Links/{ends}", [f"#/Links/{ends}"]
+        if ends == "TargetEndpoints":
+            if document.get("VolumeInfo"):
+                continue
+            if document.get("ConnectionType") == "Storage":
+                places.append("#/VolumeInfo")
+        yield Message("Base.PropertyMissing", (name,), tuple(places))
 
 
 def _group_types(document: Document, groups: Mapping[str, Document]) -> Iterator[Message]:

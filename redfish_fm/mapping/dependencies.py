@@ -1,14 +1,17 @@
 """Who depends on whom in a fabric: the links of the health graph that wanted state makes.
 
 Pure. A zone and a connection depend on their members, the fabric on its zones and connections, a
-host on the targets it was granted, not on who else was. All links lead from part to whole.
+host on the targets it was granted, not on who else was. All links lead from part to whole; only
+an import whose zones contain each other makes circles of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Allocation, Connection, Zone
+from redfish_fm.fabric.values import Allocation, Connection, Endpoint, Role, Zone
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.uris import FABRIC
 
 Links = frozenset[tuple[str, str]]
@@ -52,9 +55,12 @@ def _holding(
         yield each.id, holder
     for part in parts:
         yield part, holder
+    peers = {each.id for each in known if each.role is Role.BOTH}
     for host in hosts:
         for target in (*targets, *parts):
-            yield target, host
+            # Endpoints that are hosts themselves use each other; none of them is part of another.
+            if not (host in peers and target in peers):
+                yield target, host
 
 
 def holders_of(index: FabricIndex, uri: str) -> frozenset[str]:
@@ -75,3 +81,47 @@ def granted(connection: Connection) -> tuple[str, ...]:
         *(grant.region for grant in connection.regions),
         *(grant.volume for grant in connection.volumes),
     )
+
+
+def inventory_links(
+    plugged: Plugged, switches: Mapping[str, str], fabric: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the links of what is discovered; `switches` has the URI of each switch id."""
+    for uri in switches.values():
+        yield uri, fabric
+    for port, uri in plugged.port_uris.items():
+        if port.switch in switches:
+            yield uri, switches[port.switch]
+    yield from plugged.chassis_links()
+    yield from plugged.storage_links(switches.values())
+
+
+def inventory_shown(plugged: Plugged, facts: Facts, fabric: str) -> Iterator[str]:
+    """Yield what is discovered below the switches of a fabric and may show what is seen of it."""
+    yield from plugged.port_ids
+    yield from plugged.ports_of
+    yield from (uri for (name, _), uri in facts.vppb_uris.items() if name == fabric)
+
+
+def endpoint_links(
+    plugged: Plugged, switches: Mapping[str, str], endpoint: Endpoint
+) -> Iterator[tuple[str, str]]:
+    """Yield the links of an endpoint: it suffers when its switch says nothing, its host with it."""
+    for port in endpoint.ports:
+        place = plugged.port_ids.get(port)
+        if place is not None and place.switch in switches:
+            yield silence(switches[place.switch]), endpoint.id
+    if endpoint.host is not None and endpoint.host != endpoint.id:
+        yield endpoint.id, endpoint.host
+
+
+def silence(switch: str) -> str:
+    """Return the node that a switch's not answering is, apart from the switch and its ports."""
+    return f"silence of {switch}"
+
+
+def all_wanted(index: FabricIndex, fabric: str) -> Iterator[str]:
+    """Yield everything of a fabric that clients can have made and that shows what is seen."""
+    for table in (index.endpoints, index.zones, index.connections):
+        yield from (uri for uri, each in table.items() if each.fabric == fabric)
+    yield from (each.holder for each in index.allocations_in(fabric))

@@ -12,6 +12,7 @@ from typing import Any
 from redfish_fm.fabric.model import BindTarget, Device, LogicalDevice, PartKind, Pool, PortId
 from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.device_modules import module_uris
 from redfish_fm.mapping.device_names import (
     AWAITS_CHUNK,
     CXL_TYPES,
@@ -146,8 +147,12 @@ def _render_fixed_domain(
         "MemoryDomain",
         f"Memory of {name}",
         AllowsMemoryChunkCreation=False,
+        AllowsBlockProvisioning=False,
+        AllowsMirroring=False,
+        AllowsSparing=False,
         MemorySizeMiB=ld.capacity_mib,
         MemoryChunks=_chunks(out, inside, name),
+        InterleavableMemorySets=_memory_sets(device),
         Status=OK,
         Links={"CXLLogicalDevices": links, "PCIeFunctions": refs([function_uri(device, ld.id)])},
     )
@@ -185,6 +190,7 @@ def _render_pool_domain(out: Rendering, device: Device, carvable: bool) -> None:
         MemoryChunkIncrementMiB=pool.granularity_mib,
         MinMemoryChunkSizeMiB=pool.granularity_mib,
         MemoryChunks=_chunks(out, inside, device.name),
+        InterleavableMemorySets=_memory_sets(device),
         Status=OK,
         Links={
             "CXLLogicalDevices": refs(ld_uri(device, ld.id) for ld in device.lds),
@@ -195,6 +201,12 @@ def _render_pool_domain(out: Rendering, device: Device, carvable: bool) -> None:
     out.facts.domains[place] = MemoryDomain(
         place, pool.capacity_mib, pool.granularity_mib, carvable=carvable, pool=place
     )
+
+
+def _memory_sets(device: Device) -> list[dict[str, Any]] | None:
+    """Return the modules that a domain lies on: all, as addresses go round all of them."""
+    modules = module_uris(device)
+    return [{"MemorySet": refs(modules)}] if modules else None
 
 
 def _chunks(out: Rendering, inside: dict[str, Any], name: str) -> dict[str, str]:

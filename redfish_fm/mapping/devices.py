@@ -1,7 +1,8 @@
 """Devices behind switch ports as Redfish: one module chassis each, with what is inside.
 
-Pure. Redfish: Chassis, PCIeDevice, PCIeFunction, Processor, Drive; and the ConnectedEntities of
-the endpoints that stand for them. Memory is next door, and so is what can be bound (`ways`).
+Pure. Redfish: PCIeDevice, PCIeFunction, and the ConnectedEntities of the endpoints that stand for
+them. Next door are what a device is for (`device_cores`), its chassis, its memory, and what can
+be bound (`ways`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,23 @@ from typing import Any
 from redfish_fm.fabric.model import Device, DeviceKind, Function, FunctionType, PortId
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.device_chassis import (
+    Socket,
+    core_environment,
+    core_environment_uri,
+    render_chassis,
+)
+from redfish_fm.mapping.device_cores import (
+    PCIE_GENERATIONS,
+    core_uri,
+    firmware,
+    function_links,
+    pcie_interface,
+    render_core,
+    who,
+)
 from redfish_fm.mapping.device_memory import cxl_properties, domain_id, render_memory
+from redfish_fm.mapping.device_modules import render_modules
 from redfish_fm.mapping.device_names import (
     DEVICE_CLASSES,
     ENTITY_TYPES,
@@ -33,36 +50,39 @@ from redfish_fm.mapping.device_ways import (
     ways,
     whole_unit,
 )
+from redfish_fm.mapping.host_scene import pci_ids
 from redfish_fm.mapping.rendering import Rendering, ref, refs
-
-PCIE_GENERATIONS = range(1, 7)
-"""What PCIeDevice.PCIeTypes can say: Gen1 to Gen6."""
-BYTES_PER_MIB = 1 << 20
 
 
 def render_device(
-    out: Rendering, device: Device, fabric: str, binder: Binder, ports: Sequence[PortId]
+    out: Rendering,
+    device: Device,
+    fabric: str,
+    binder: Binder,
+    ports: Sequence[PortId],
+    socket: Socket | None = None,
 ) -> None:
-    """Add one device with everything in it; `ports` are where it is plugged in, by head."""
+    """Add one device with everything in it; `ports` are where it is plugged in, by head.
+
+    `socket` is the slot it is in; None where a cable leads to it, or nobody knows.
+    """
     found = list(ways(device, ports, binder))
     _put_units(out, device, fabric, binder, ports, found)
-    chassis = uris.CHASSIS.format(chassis=device.id)
-    _render_pcie_device(out, device, fabric, ports)
-    out.put(
-        chassis,
-        "Chassis",
-        f"Module of {device.name}",
-        ChassisType="Module",
-        Manufacturer=device.manufacturer,
-        Model=device.model,
-        SerialNumber=device.serial_number,
-        PowerState="On",
-        Status=OK,
+    shown = shown_functions(device, ports)
+    _render_pcie_device(out, device, fabric, ports, socket)
+    first = _first_functions(device, ports)
+    core = render_core(out, device, shown, first, len(ports) > 1)
+    render_chassis(
+        out,
+        device,
+        socket,
+        core_uri(device),
         PCIeDevices=out.collection(
             uris.DEVICES.format(chassis=device.id), "PCIeDevice", f"PCIe devices of {device.name}"
         ),
+        **render_modules(out, device),
         **render_memory(out, device, fabric, ports),
-        **_render_core(out, device, ports),
+        **core,
     )
 
 
@@ -105,35 +125,54 @@ def _functions_of(device: Device, way: Way, ports: Sequence[PortId]) -> list[str
 
 
 def _render_pcie_device(
-    out: Rendering, device: Device, fabric: str, ports: Sequence[PortId]
+    out: Rendering, device: Device, fabric: str, ports: Sequence[PortId], socket: Socket | None
 ) -> None:
     collection = uris.FUNCTIONS.format(chassis=device.id, device=device.id)
-    known = device.link.gen in PCIE_GENERATIONS
     links: dict[str, Any] = {"Chassis": refs([uris.CHASSIS.format(chassis=device.id)])}
     if ports:
         links["ConnectedPCIePorts"] = refs(
             uris.PORT.format(fabric=fabric, switch=port.switch, port=port.port) for port in ports
         )
-    shown = shown_functions(device, ports)
-    for function_id, function in shown:
+    if device.kind in PROCESSOR_TYPES:
+        links["Processors"] = refs([core_uri(device)])
+    for function_id, function in shown_functions(device, ports):
         _render_function(out, device, function_id, function, ports)
+    own_environment = core_environment_uri(device) == uris.DEVICE_ENVIRONMENT.format(
+        chassis=device.id, device=device.id
+    )
     out.put(
         device_uri(device),
         "PCIeDevice",
         device.name,
-        Manufacturer=device.manufacturer,
-        Model=device.model,
-        SerialNumber=device.serial_number,
+        **who(device),
+        **firmware(device.hardware),
+        UUID=None if device.hardware is None else device.hardware.uuid,
         DeviceType="MultiFunction" if _is_multi(device) else "SingleFunction",
         Status=OK,
-        PCIeInterface={
-            **({"MaxPCIeType": f"Gen{device.link.gen}"} if known else {}),
-            "MaxLanes": device.link.lanes,
-        },
+        PCIeInterface=pcie_interface(device),
+        Slot=_slot(device, socket),
+        LocationIndicatorActive=None if device.hardware is None else False,
+        EnvironmentMetrics=core_environment(device) if own_environment else None,
         PCIeFunctions=out.collection(collection, "PCIeFunction", f"Functions of {device.name}"),
         Links=links,
         **cxl_properties(out, device, ports),
     )
+
+
+def _slot(device: Device, socket: Socket | None) -> dict[str, Any] | None:
+    if device.hardware is None or socket is None:
+        return None
+    known = device.link.gen in PCIE_GENERATIONS
+    return {
+        "SlotType": device.hardware.slot_type,
+        "Lanes": device.link.lanes,
+        "LaneSplitting": "None",
+        "HotPluggable": True,
+        **({"PCIeType": f"Gen{device.link.gen}"} if known else {}),
+        "Location": {
+            "PartLocation": {"ServiceLabel": socket.label, "LocationType": "Slot"},
+        },
+    }
 
 
 def _is_multi(device: Device) -> bool:
@@ -148,6 +187,7 @@ def _render_function(
     ports: Sequence[PortId],
 ) -> None:
     links: dict[str, Any] = {"PCIeDevice": ref(device_uri(device))}
+    links |= function_links(device, function_id, function)
     for ld in logical_devices(device, ports):
         if ld.id == function.id:
             links["CXLLogicalDevice"] = ref(ld_uri(device, ld.id))
@@ -164,48 +204,16 @@ def _render_function(
         FunctionType=function.type.value,
         FunctionProtocol="CXL" if speaks_cxl(device) else "PCIe",
         DeviceClass=DEVICE_CLASSES[device.kind],
+        **_pci_ids(device),
         Status=OK,
         Links=links,
     )
 
 
-def _render_core(out: Rendering, device: Device, ports: Sequence[PortId]) -> dict[str, Any]:
-    """Add what the device is for (processor or drive); return the chassis' links to it."""
-    links = {"PCIeFunctions": refs(_first_functions(device, ports))}
-    if device.kind in PROCESSOR_TYPES:
-        out.put(
-            uris.CHASSIS_PROCESSOR.format(chassis=device.id, processor=device.id),
-            "Processor",
-            device.name,
-            ProcessorType=PROCESSOR_TYPES[device.kind],
-            Manufacturer=device.manufacturer,
-            Model=device.model,
-            SerialNumber=device.serial_number,
-            MemorySummary={"TotalMemorySizeMiB": device.capacity_mib}
-            if device.capacity_mib
-            else None,
-            Status=OK,
-            Links=links,
-        )
-        place = uris.CHASSIS_PROCESSORS.format(chassis=device.id)
-        return {"Processors": out.collection(place, "Processor", f"Processors of {device.name}")}
-    if device.kind is DeviceKind.NVME:
-        out.put(
-            uris.DRIVE.format(chassis=device.id, drive=device.id),
-            "Drive",
-            device.name,
-            Manufacturer=device.manufacturer,
-            Model=device.model,
-            SerialNumber=device.serial_number,
-            MediaType="SSD",
-            Protocol="NVMe",
-            CapacityBytes=device.capacity_mib * BYTES_PER_MIB or None,
-            Status=OK,
-            Links=links,
-        )
-        place = uris.DRIVES.format(chassis=device.id)
-        return {"Drives": out.collection(place, "Drive", f"Drives of {device.name}")}
-    return {}
+def _pci_ids(device: Device) -> dict[str, Any]:
+    if device.hardware is None:
+        return {}
+    return pci_ids(device.hardware.pci)
 
 
 def _first_functions(device: Device, ports: Sequence[PortId]) -> list[str]:

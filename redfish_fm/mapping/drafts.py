@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.power import Machine, ResetWish
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Edit
@@ -102,6 +103,10 @@ class Tip(Protocol):
         """Return the last observed Status (State, Health) of the endpoint at `uri`."""
         ...
 
+    def machine(self, uri: str) -> Machine | None:
+        """Return the host whose system or BMC is at `uri`; None where nobody can reset it."""
+        ...
+
 
 class TakeBack(Enum):
     """What undoing the grants of an operation means for the resource it changed."""
@@ -132,6 +137,7 @@ class OperationDraft:
     (before, after) is what LDs are to have. `overlay_before` and `document_before` are pre-images
     for `take_back`: the overlay there was, and the document ("" for none).
     `places` is unit -> JSON pointer to where the request names the added member that brings it.
+    `reset` is what to ask a BMC: then nothing else is in it, and `fabric` is "".
     """
 
     fabric: str
@@ -150,6 +156,7 @@ class OperationDraft:
     overlay_before: str = ""
     document_before: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
+    reset: ResetWish | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
-from redfish_fm.fabric.model import BindTarget, PortId, VppbId
+from redfish_fm.fabric.model import BindTarget, Host, PortId, VppbId
 from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit, Volume
+from redfish_fm.mapping.metering import Meter
 
 
 @dataclass(slots=True)
@@ -34,6 +35,8 @@ class Facts:
     port_units: dict[str, frozenset[str]] = field(default_factory=dict)
     port_hosts: dict[str, str] = field(default_factory=dict)
     port_aliases: dict[str, str] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    """ComputerSystem to the host as its driver described it."""
     switch_uris: dict[tuple[str, str], str] = field(default_factory=dict)
     port_uris: dict[tuple[str, PortId], str] = field(default_factory=dict)
     vppb_uris: dict[tuple[str, VppbId], str] = field(default_factory=dict)
@@ -60,6 +63,14 @@ class Facts:
     qos_targets: dict[str, tuple[str, BindTarget]] = field(default_factory=dict)
     """Logical device whose bandwidth a driver can set -> its fabric, and what that driver calls
     it."""
+    containers: dict[str, str] = field(default_factory=dict)
+    """Chassis to the chassis that it stands in (a rack, or what has slots for it)."""
+    switch_chassis: dict[str, str] = field(default_factory=dict)
+    """Switch, or storage that is one to its driver, to the chassis it is built into."""
+    meters: dict[str, Meter] = field(default_factory=dict)
+    """Chassis to what it draws and where that is shown."""
+    parts_of: dict[str, str] = field(default_factory=dict)
+    """Resource outside of any chassis to the unit it is a part of, whose state it shares."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
     _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
 

@@ -57,7 +57,7 @@ class Grant:
 def to_draft(grant: Grant, tip: Tip) -> Draft:
     """Return the draft of `grant`; raises RedfishError with every violation there is."""
     delta = _delta(grant, tip)
-    violations = _distinct((*grant.violations, *_not_told(grant, delta, tip.index)))
+    violations = _distinct((*grant.violations, *_not_told(grant, delta, tip)))
     if violations:
         raise to_error(violations, grant.pointers)
     written = grant.edits
@@ -114,17 +114,28 @@ _TELL_SHARING = frozenset({Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_R
 """Rules that say of a unit that another host has it."""
 
 
-def _not_told(grant: Grant, delta: BindingDelta, index: FabricIndex) -> Iterator[Violation]:
+def _not_told(grant: Grant, delta: BindingDelta, tip: Tip) -> Iterator[Violation]:
     """Yield what the delta refuses, but for second hosts that a rule has told of already."""
     if not delta.violations:
         return
+    index = tip.index
     told = {each.subject for each in grant.violations if each.rule in _TELL_SHARING}
     sharing = {unit for subject in told for unit in _units_meant(subject, index)}
     sharing |= {unit for unit, cause in grant.causes.items() if cause in told}
     for unit, violation in zip(delta.refused_units, delta.violations, strict=True):
         if violation.rule is not Rule.HOST_SHARING or unit not in sharing:
             place = violation.pointer or grant.places.get(violation.subject)
-            yield replace(violation, pointer=place)
+            yield replace(violation, holder=_holder(violation, unit, tip), pointer=place)
+
+
+def _holder(violation: Violation, unit: str, tip: Tip) -> str | None:
+    """Return what the violation collides with, as a URI; the delta knows switches by their ids."""
+    if violation.rule is not Rule.NO_PATH:
+        return violation.holder
+    known = tip.index.units.get(unit)
+    if known is None or known.target is None:
+        return unit
+    return tip.facts.switch_uris.get((known.fabric, known.target.switch), unit)
 
 
 def _units_meant(subject: str, index: FabricIndex) -> frozenset[str]:

@@ -1,30 +1,31 @@
 """A public mockup taken apart: what stays fixed, what clients may change, what it all means.
 
-Pure. Documents in, values out; every oddity is a line in `defects`, never an exception. The work
+Pure. Documents in, values out; every oddity is a Finding, never an exception. The work
 is split: `imported_units` (hosts, units, chunks), `imported_switches` (cabling and the Inventory
 for a virtual driver), `imported_bindings` (what the documents' own zones already bind).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex
 from redfish_fm.fabric.inventory import defects as inventory_defects
 from redfish_fm.fabric.model import FabricKind, Inventory
-from redfish_fm.fabric.values import Binding, Violation
+from redfish_fm.fabric.values import Binding
 from redfish_fm.fabric.zoning import existing_violations
 from redfish_fm.mapping.address_pools import with_back_links
 from redfish_fm.mapping.domain import apply_document, type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported_bindings import implied_bindings
+from redfish_fm.mapping.imported_completion import completed
+from redfish_fm.mapping.imported_findings import Finding, FindingKind, of_violation
 from redfish_fm.mapping.imported_memory import chunks_with_lds
 from redfish_fm.mapping.imported_switches import derive_inventory, read_cabling
+from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.imported_units import read_hosts, read_units
 from redfish_fm.mapping.links import strip_inverse
 from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
-
-Documents = Mapping[str, Mapping[str, Any]]
 
 REPLACED = (
     "/redfish/v1/AccountService",
@@ -69,7 +70,7 @@ class Imported:
     """A mockup, understood. `inventory` and `wanted` are disjoint, by URI, without Members.
 
     `fabrics` are for virtual drivers, one per bind fabric with switches; `bindings` what they
-    start with; `replaced` the URIs left to the service; `defects` what is wrong, one line each.
+    start with; `replaced` the URIs left to the service; `findings` what was noticed.
     """
 
     inventory: dict[str, dict[str, Any]]
@@ -77,41 +78,49 @@ class Imported:
     facts: Facts
     fabrics: list[Inventory] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
-    defects: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
 
 def analyse(documents: Documents) -> Imported:
     """Return what a mockup's documents (by URI, any spelling of the slash) mean."""
     tidy = {uri.rstrip("/"): dict(document) for uri, document in sorted(documents.items())}
-    replaced = [uri for uri in tidy if _is_replaced(uri)]
-    kept = {uri: document for uri, document in tidy.items() if not _is_replaced(uri)}
+    replaced = [uri for uri in tidy if is_replaced(uri)]
+    kept = {uri: document for uri, document in tidy.items() if not is_replaced(uri)}
     kept.update(chunks_with_lds(kept))
-    facts, defects = Facts(), list(_form_defects(kept))
-    _read_fabrics(kept, facts, defects)
-    read_hosts(kept, facts)
-    read_cabling(kept, facts, defects)
-    read_units(kept, facts, defects)
-    fabrics = _derive(kept, facts, defects)
+    facts, findings = Facts(), list[Finding]()
+    _read_fabrics(kept, facts, findings)
+    kept.update(completed(kept, facts, findings))
+    tree = Tree(kept)
+    read_hosts(tree, facts)
+    read_cabling(tree, facts, findings)
+    read_units(tree, facts, findings)
+    fabrics = _derive(tree, facts, findings)
     driven = frozenset(inventory.fabric for inventory in fabrics)
-    wanted, inventory = _split(kept, driven)
+    wanted, inventory = _split(tree, driven)
     index = _index(facts, wanted)
-    bindings = implied_bindings(kept, facts, index, defects)
-    defects.extend(violation_line(each) for each in existing_violations(index))
-    return Imported(inventory, wanted, facts, fabrics, bindings, defects, replaced)
+    bindings = implied_bindings(tree, facts, index, findings)
+    findings.extend(of_violation(each) for each in existing_violations(index))
+    return Imported(inventory, wanted, facts, fabrics, bindings, findings, replaced)
 
 
-def _is_replaced(uri: str) -> bool:
+def is_replaced(uri: str) -> bool:
+    """Return whether the service itself has what an import has at `uri`."""
     return uri == ROOT or any(uri == each or uri.startswith(f"{each}/") for each in REPLACED)
 
 
-def _read_fabrics(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def _read_fabrics(documents: Documents, facts: Facts, findings: list[Finding]) -> None:
     for uri, document in documents.items():
         if type_name(document) != "Fabric":
             continue
         fabric, kind = fabric_of(uri) or "", document.get("FabricType")
+        if uri != FABRIC.format(fabric=fabric):
+            text = "a fabric that is not a member of /redfish/v1/Fabrics; nothing on it is managed"
+            findings.append(Finding(FindingKind.COMPLETED, uri, text))
+            continue
         if kind is None:
-            defects.append(f"{uri}: FabricType is missing; nothing on it is exclusive by binding")
+            text = "FabricType is missing; nothing on it is exclusive by binding"
+            findings.append(Finding(FindingKind.COMPLETED, uri, text))
         limit = document.get("MaxZones")
         facts.fabrics.append(
             FabricFacts(
@@ -123,16 +132,19 @@ def _read_fabrics(documents: Documents, facts: Facts, defects: list[str]) -> Non
         )
 
 
-def _derive(documents: Documents, facts: Facts, defects: list[str]) -> list[Inventory]:
+def _derive(documents: Tree, facts: Facts, findings: list[Finding]) -> list[Inventory]:
     found = []
     for fabric in facts.fabrics:
         if fabric.kind is not FabricKind.BIND:
             continue
-        inventory = derive_inventory(documents, facts, fabric, defects)
+        inventory = derive_inventory(documents, facts, fabric, findings)
         if inventory.switches:
             found.append(inventory)
             where = FABRIC.format(fabric=fabric.id)
-            defects.extend(f"{where}: {line}" for line in inventory_defects(inventory))
+            findings.extend(
+                Finding(FindingKind.CONTRADICTION, where, line)
+                for line in inventory_defects(inventory)
+            )
     return found
 
 
@@ -175,39 +187,3 @@ def _index(facts: Facts, wanted: Documents) -> FabricIndex:
     for uri, document in wanted.items():
         apply_document(index, facts, uri, None, document)
     return index
-
-
-def violation_line(violation: Violation) -> str:
-    """Return one line that says which rule is broken, by whom and with whom."""
-    others = [each for each in (violation.holder, *violation.others) if each is not None]
-    number, _, text = violation.rule.value.partition(": ")
-    return f"{violation.subject}: {violation.rule.name} (rule {number}): {text}" + (
-        f" ({', '.join(others)})" if others else ""
-    )
-
-
-def _form_defects(documents: Documents) -> Iterator[str]:
-    """Yield what is wrong with the tree itself: types, Ids, members and links that lead nowhere."""
-    for uri, document in documents.items():
-        if not document.get("@odata.type"):
-            yield f"{uri}: @odata.type is missing"
-        name = uri.rsplit("/", 1)[-1]
-        if "Id" in document and document["Id"] != name and "Members" not in document:
-            yield f"{uri}: Id is {document['Id']!r}, the URI ends in {name!r}"
-        for pointer, target in _links(document, ""):
-            if not target.startswith(f"{ROOT}/") or _is_replaced(target):
-                continue
-            if target not in documents:
-                yield f"{uri}: {pointer} leads to {target}, which is not there"
-
-
-def _links(value: object, pointer: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            if name == "@odata.id" and isinstance(inner, str) and pointer:
-                yield pointer, inner.split("#", 1)[0].rstrip("/")
-            elif isinstance(inner, Mapping | list):
-                yield from _links(inner, f"{pointer}/{name}")
-    elif isinstance(value, list):
-        for position, inner in enumerate(value):
-            yield from _links(inner, f"{pointer}/{position}")

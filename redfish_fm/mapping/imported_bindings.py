@@ -12,25 +12,28 @@ from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.fabric.values import Binding
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.imported_units import Documents
+from redfish_fm.mapping.imported_findings import Finding, FindingKind
+from redfish_fm.mapping.imported_tree import Documents
 from redfish_fm.mapping.read import members
 
 
 def implied_bindings(
-    documents: Documents, facts: Facts, index: FabricIndex, defects: list[str]
+    documents: Documents, facts: Facts, index: FabricIndex, findings: list[Finding]
 ) -> list[Binding]:
     """Return the bindings of all zones and connections in `index`, and put them there."""
     documented = dict(_documented(documents, facts))
+    reserved = frozenset(documented.values())
     for holder, fabric, unit, host in _claims(index):
         others = [each for each in index.bindings_of_unit(unit) if each.host != host]
         same = [each for each in index.bindings_of_unit(unit) if each.host == host]
         if others:
             told = ", ".join(sorted({each.host for each in others}))
-            defects.append(f"{holder}: {unit} is already bound for {told}, not for {host}")
+            text = f"{unit} is already bound for {told}, not for {host}"
+            findings.append(Finding(FindingKind.CONTRADICTION, holder, text))
         elif same:
             index.put_binding(replace(same[0], holders=same[0].holders | {holder}))
         else:
-            _bind(index, documented, (holder, fabric, unit, host), defects)
+            _bind(index, documented, reserved, (holder, fabric, unit, host), findings)
     return [index.bindings[vppb] for vppb in sorted(index.bindings)]
 
 
@@ -47,23 +50,23 @@ def _claims(index: FabricIndex) -> Iterator[tuple[str, str, str, str]]:
 def _bind(
     index: FabricIndex,
     documented: Mapping[str, VppbId],
+    reserved: frozenset[VppbId],
     claim: tuple[str, str, str, str],
-    defects: list[str],
+    findings: list[Finding],
 ) -> None:
     holder, fabric, unit, host = claim
     target = index.units[unit].target
     if target is None:
         return
-    hosts = {(fact.switch, fact.vcs): fact.host for fact in index.vcss.values()}
     vppb = documented.get(unit)
-    usable = vppb is not None and hosts.get((vppb.switch, vppb.vcs)) == host
-    if vppb is None or not usable or vppb in index.bindings:
-        reserved = frozenset(documented.values())
+    vcs = None if vppb is None else index.vcss.get((vppb.switch, vppb.vcs))
+    if vppb is None or vcs is None or vcs.host != host or vppb in index.bindings:
         vppb = index.free_vppb(fabric, host, target.switch, reserved) or index.free_vppb(
             fabric, host, target.switch, frozenset()
         )
     if vppb is None:
-        defects.append(f"{holder}: {host} has no vPPB left for {unit}, which stays unbound")
+        text = f"{host} has no vPPB left for {unit}, which stays unbound"
+        findings.append(Finding(FindingKind.COMPLETED, holder, text))
         return
     index.put_binding(Binding(fabric, unit, host, vppb, target, frozenset({holder})))
 

@@ -10,9 +10,8 @@ from typing import Any
 from redfish_fm.fabric.values import MemoryDomain
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported_tree import Documents
 from redfish_fm.mapping.read import members, read_chunk, read_region
-
-Documents = Mapping[str, Mapping[str, Any]]
 
 
 def read_memory(documents: Documents, facts: Facts) -> None:

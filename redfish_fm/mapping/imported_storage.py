@@ -12,11 +12,10 @@ from typing import Any
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.imported_tree import Documents
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import durable_names, entities_of, read_volume, units_of
 from redfish_fm.mapping.uris import fabric_of, storage_of
-
-Documents = Mapping[str, Mapping[str, Any]]
 
 
 def read_subsystems(documents: Documents, facts: Facts) -> None:

@@ -4,8 +4,9 @@ Pure. What the switch's port says of its cable wins over what the far end says. 
 ConnectedPorts and ConnectedSwitchPorts, VirtualCXLSwitch, VirtualPCI2PCIBridge.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from redfish_fm.fabric.index import FabricFacts, VcsFact
@@ -25,37 +26,34 @@ from redfish_fm.fabric.model import (
     VirtualSwitch,
     VppbId,
 )
+from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts, enclosing
-from redfish_fm.mapping.imported_units import (
-    Documents,
-    is_mld,
-    ld_number,
-    logical_devices,
-    of_type,
-)
+from redfish_fm.mapping.imported_findings import Finding, FindingKind
+from redfish_fm.mapping.imported_tree import Tree
+from redfish_fm.mapping.imported_units import is_mld, ld_number, logical_devices
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import members, read_endpoint
 from redfish_fm.mapping.rendering import GT_PER_LANE
-from redfish_fm.mapping.uris import FABRIC, SWITCHES, fabric_of
+from redfish_fm.mapping.uris import FABRIC, SWITCHES, SYSTEM, fabric_of
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
 ROLES = {"UpstreamPort": PortRole.UPSTREAM, "DownstreamPort": PortRole.DOWNSTREAM}
 
 
-def read_cabling(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def read_cabling(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     """Fill in switches, their ports, who is at the other end, and which host that is."""
     _name_switches(documents, facts)
     switch_ports = set(facts.port_uris.values())
     for uri in sorted(switch_ports):
         for far_end in members(documents[uri], "Links/ConnectedPorts"):
             if far_end not in switch_ports:
-                _cable(far_end, uri, facts, defects)
-    for uri, document in of_type(documents, "Port"):
+                _cable(far_end, uri, facts, findings)
+    for uri, document in documents.of_type("Port"):
         if uri not in switch_ports:
             for name in ("ConnectedSwitchPorts", "ConnectedPorts"):
                 for port in members(document, f"Links/{name}"):
                     if port in switch_ports:
-                        _cable(uri, port, facts, defects)
+                        _cable(uri, port, facts, findings)
     for far_end, port in facts.port_aliases.items():
         for place in enclosing(far_end):
             if place in facts.entity_hosts:
@@ -63,44 +61,63 @@ def read_cabling(documents: Documents, facts: Facts, defects: list[str]) -> None
                 break
 
 
-def _cable(far_end: str, port: str, facts: Facts, defects: list[str]) -> None:
+def _cable(far_end: str, port: str, facts: Facts, findings: list[Finding]) -> None:
     known = facts.port_aliases.get(far_end)
     if known is None and port in facts.port_aliases.values():
         other = next(each for each, place in facts.port_aliases.items() if place == port)
-        defects.append(f"{far_end}: says it is cabled to {port}, where {other} is")
+        if _system_of(far_end) is not None and _system_of(far_end) == _system_of(other):
+            return  # the root port, and the connector that the card of the same host has for it
+        text = f"says it is cabled to {port}, where {other} is"
+        findings.append(Finding(FindingKind.CONTRADICTION, far_end, text))
     elif known is None:
         facts.port_aliases[far_end] = port
     elif known != port:
-        defects.append(f"{far_end}: cabled to {known} and to {port}; the first is taken")
+        text = f"cabled to {known} and to {port}; the first is taken"
+        findings.append(Finding(FindingKind.CONTRADICTION, far_end, text))
 
 
-def _name_switches(documents: Documents, facts: Facts) -> None:
+def _system_of(uri: str) -> str | None:
+    """Return the system in which `uri` lies, or None outside of any."""
+    prefix = SYSTEM.format(system="")
+    return uri[len(prefix) :].split("/", 1)[0] if uri.startswith(prefix) else None
+
+
+def _name_switches(documents: Tree, facts: Facts) -> None:
     """Give switches ids that are unique over all fabrics, because vPPBs are named by them."""
     names: dict[str, int] = {}
-    found = [uri for uri, _document in of_type(documents, "Switch") if fabric_of(uri)]
+    taken: set[str] = set()
+    found = [uri for uri, _document in documents.of_type("Switch") if fabric_of(uri)]
     for uri in found:
         name = uri.rsplit("/", 1)[-1]
         names[name] = names.get(name, 0) + 1
     for uri in found:
         name, fabric = uri.rsplit("/", 1)[-1], fabric_of(uri) or ""
         switch = name if names[name] == 1 else f"{fabric}.{name}"
+        switch = next(each for each in _numbered(switch) if each not in taken)
+        taken.add(switch)
         facts.switch_uris[fabric, switch] = uri
-        prefix = f"{uri}/Ports/"
-        for port in documents:
-            if port.startswith(prefix) and "/" not in port[len(prefix) :]:
-                facts.port_uris[fabric, PortId(switch, port[len(prefix) :])] = port
+        for port in documents.below(f"{uri}/Ports"):
+            facts.port_uris[fabric, PortId(switch, port.rsplit("/", 1)[-1])] = port
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield `name`, and then further names that begin with it, without end."""
+    yield name
+    for number in count(2):
+        yield f"{name}.{number}"
 
 
 def derive_inventory(
-    documents: Documents, facts: Facts, fabric: FabricFacts, defects: list[str]
+    documents: Tree, facts: Facts, fabric: FabricFacts, findings: list[Finding]
 ) -> Inventory:
     """Return what a virtual driver would have discovered, and note its virtual switches."""
     uri = FABRIC.format(fabric=fabric.id)
     document = documents.get(uri, {})
     devices = _devices(documents, facts, fabric.id)
     hosts = _hosts_of(documents, facts, fabric.id)
+    plugged = _plugged(facts)
     switches = tuple(
-        _switch(documents, facts, fabric.id, switch, place, hosts, defects)
+        _switch(documents, facts, fabric.id, switch, place, hosts, plugged, findings)
         for (owner, switch), place in sorted(facts.switch_uris.items())
         if owner == fabric.id
     )
@@ -131,25 +148,25 @@ def _with_heads(switches: tuple[Switch, ...]) -> tuple[Switch, ...]:
     )
 
 
-def _hosts_of(documents: Documents, facts: Facts, fabric: str) -> dict[str, int]:
+def _hosts_of(documents: Tree, facts: Facts, fabric: str) -> dict[str, int]:
     """Return host -> how many units its zones and connections may want bound at once."""
     hosts = [
         read_endpoint(uri, document, facts).host
-        for uri, document in of_type(documents, "Endpoint")
+        for uri, document in documents.of_type("Endpoint")
         if fabric_of(uri) == fabric
     ]
     for (owner, _port), uri in facts.port_uris.items():
         hosts.append(facts.port_hosts.get(uri) if owner == fabric else None)
     claims: dict[str, set[str]] = {host: set() for host in hosts if host is not None}
     for name in ("Zone", "Connection"):
-        for uri, document in of_type(documents, name):
+        for uri, document in documents.of_type(name):
             if fabric_of(uri) == fabric:
                 _add_claims(documents, document, facts, claims)
     return {host: len(units) for host, units in claims.items()}
 
 
 def _add_claims(
-    documents: Documents, holder: Mapping[str, Any], facts: Facts, claims: dict[str, set[str]]
+    documents: Tree, holder: Mapping[str, Any], facts: Facts, claims: dict[str, set[str]]
 ) -> None:
     paths = ("Links/Endpoints", "Links/InitiatorEndpoints", "Links/TargetEndpoints")
     ends = [
@@ -164,7 +181,7 @@ def _add_claims(
             claims.setdefault(end.host, set()).update(units)
 
 
-def _host(documents: Documents, host: str) -> Host:
+def _host(documents: Tree, host: str) -> Host:
     document = documents.get(host, {})
     processors, memory = document.get("ProcessorSummary"), document.get("MemorySummary")
     count = processors.get("Count") if isinstance(processors, Mapping) else None
@@ -180,23 +197,24 @@ def _host(documents: Documents, host: str) -> Host:
 
 
 def _switch(
-    documents: Documents,
+    documents: Tree,
     facts: Facts,
     fabric: str,
     switch: str,
     uri: str,
     hosts: Mapping[str, int],
-    defects: list[str],
+    plugged: Mapping[str, str],
+    findings: list[Finding],
 ) -> Switch:
     document = documents[uri]
     ports = [
-        _port(documents[place], port_id, facts, place)
+        _port(documents[place], port_id, facts.port_hosts.get(place), plugged.get(place))
         for (owner, port_id), place in sorted(facts.port_uris.items())
         if owner == fabric and port_id.switch == switch
     ]
-    vcss = _documented_vcss(documents, facts, fabric, switch, uri, defects)
+    vcss = _documented_vcss(documents, facts, fabric, switch, uri, findings)
     documented = {vcs.id for vcs in vcss}
-    _complete(ports, vcss, hosts, switch, uri, defects)
+    _complete(ports, vcss, hosts, switch, uri, findings)
     for vcs in vcss:
         # What was added stands for what documents do not say, so it is by no port in particular.
         upstream = PortId(switch, vcs.upstream_port) if vcs.id in documented else None
@@ -214,19 +232,20 @@ def _switch(
     )
 
 
-def _port(document: Mapping[str, Any], port_id: PortId, facts: Facts, uri: str) -> Port:
+def _plugged(facts: Facts) -> dict[str, str]:
+    """Return switch port -> the device in it, which an LD means as well."""
+    found: dict[str, str] = {}
+    for unit, port in sorted(facts.resource_ports.items()):
+        found.setdefault(port, unit.rsplit("/CXLLogicalDevices/", 1)[0])
+    return found
+
+
+def _port(
+    document: Mapping[str, Any], port_id: PortId, host: str | None, device: str | None
+) -> Port:
     role = ROLES.get(str(document.get("PortType")))
-    host = facts.port_hosts.get(uri)
     if role is None:
         role = PortRole.DOWNSTREAM if host is None else PortRole.UPSTREAM
-    device = next(
-        (
-            unit.rsplit("/CXLLogicalDevices/", 1)[0]
-            for unit, place in sorted(facts.resource_ports.items())
-            if place == uri
-        ),
-        None,
-    )
     return Port(port_id, role, _link(document), host, None if host is not None else device)
 
 
@@ -246,29 +265,25 @@ def _link(document: Mapping[str, Any]) -> Link:
 
 
 def _documented_vcss(
-    documents: Documents,
+    documents: Tree,
     facts: Facts,
     fabric: str,
     switch: str,
     uri: str,
-    defects: list[str],
+    findings: list[Finding],
 ) -> list[VirtualSwitch]:
     found = []
-    for place, document in of_type(documents, "VirtualCXLSwitch"):
-        if not place.startswith(f"{uri}/VCSs/"):
-            continue
+    for place in _below(documents, f"{uri}/VCSs", "VirtualCXLSwitch"):
+        document = documents[place]
         vcs = place.rsplit("/", 1)[-1]
         port = next(iter(members(document, "Links/Port")), None)
-        vppbs = [
-            each
-            for each, _document in of_type(documents, "VirtualPCI2PCIBridge")
-            if each.startswith(f"{place}/VPPBs/")
-        ]
+        vppbs = _below(documents, f"{place}/VPPBs", "VirtualPCI2PCIBridge")
         vppbs.sort(key=lambda each: (len(each), each))
         for number, each in enumerate(vppbs):
             facts.vppb_uris[fabric, VppbId(switch, vcs, number)] = each
         if port is None:
-            defects.append(f"{place}: no Links.Port, so it serves no host")
+            text = "no Links.Port, so it serves no host"
+            findings.append(Finding(FindingKind.COMPLETED, place, text))
             continue
         upstream, host = port.rsplit("/", 1)[-1], facts.port_hosts.get(port)
         found.append(VirtualSwitch(vcs, switch, upstream, host, len(vppbs)))
@@ -281,7 +296,7 @@ def _complete(
     hosts: Mapping[str, int],
     switch: str,
     uri: str,
-    defects: list[str],
+    findings: list[Finding],
 ) -> None:
     """Add virtual switches so that every host can have what its zones want; say so."""
     downstream = sum(port.role is PortRole.DOWNSTREAM for port in ports)
@@ -295,10 +310,11 @@ def _complete(
         taken = {vcs.id for vcs in vcss}
         vcs_id = next(f"added-{n}" for n in range(1, len(vcss) + 2) if f"added-{n}" not in taken)
         vcss.append(VirtualSwitch(vcs_id, switch, upstream.id.port, host, needed - there))
-        defects.append(
-            f"{uri}: virtual switch {vcs_id} with {needed - there} vPPBs added for {host}, "
+        text = (
+            f"virtual switch {vcs_id} with {needed - there} vPPBs added for {host}, "
             f"which has {there} and needs {needed}"
         )
+        findings.append(Finding(FindingKind.COMPLETED, uri, text))
 
 
 def _added_port(ports: list[Port], switch: str, host: str) -> Port:
@@ -309,7 +325,7 @@ def _added_port(ports: list[Port], switch: str, host: str) -> Port:
     return port
 
 
-def _devices(documents: Documents, facts: Facts, fabric: str) -> dict[str, Device]:
+def _devices(documents: Tree, facts: Facts, fabric: str) -> dict[str, Device]:
     plugged = {
         unit.rsplit("/CXLLogicalDevices/", 1)[0]
         for unit, port in facts.resource_ports.items()
@@ -318,7 +334,7 @@ def _devices(documents: Documents, facts: Facts, fabric: str) -> dict[str, Devic
     return {uri: _device(documents, uri) for uri in sorted(plugged)}
 
 
-def _device(documents: Documents, uri: str) -> Device:
+def _device(documents: Tree, uri: str) -> Device:
     document = documents.get(uri, {})
     mld, cxl = is_mld(document), isinstance(document.get("CXLDevice"), Mapping)
     lds = logical_devices(documents, uri)
@@ -351,10 +367,14 @@ _KINDS = {
 }
 
 
-def _kind(documents: Documents, device: Mapping[str, Any]) -> DeviceKind:
+def _kind(documents: Tree, device: Mapping[str, Any]) -> DeviceKind:
     """Say what a device is for, by its functions' DeviceClass; only descriptions depend on it."""
     functions = next(uris_at(device, ["PCIeFunctions"]), None)
-    for uri, document in of_type(documents, "PCIeFunction"):
-        if functions is not None and uri.startswith(f"{functions}/"):
-            return _KINDS.get(str(document.get("DeviceClass")), DeviceKind.GPU)
+    for uri in _below(documents, functions or "", "PCIeFunction"):
+        return _KINDS.get(str(documents[uri].get("DeviceClass")), DeviceKind.GPU)
     return DeviceKind.GPU
+
+
+def _below(documents: Tree, uri: str, name: str) -> list[str]:
+    """Return the URIs of the resources of one type that lie one segment below `uri`."""
+    return [each for each in documents.below(uri) if type_name(documents[each]) == name]

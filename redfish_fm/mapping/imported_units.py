@@ -10,9 +10,11 @@ from typing import Any
 from redfish_fm.fabric.model import BindTarget, FabricKind
 from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping.domain import type_name
-from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.imported_findings import Finding, FindingKind
 from redfish_fm.mapping.imported_memory import read_memory
 from redfish_fm.mapping.imported_storage import read_subsystems
+from redfish_fm.mapping.imported_tree import Tree
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import (
     EXEMPT_ENTITIES,
@@ -20,31 +22,23 @@ from redfish_fm.mapping.read import (
     endpoint_ports,
     entities_of,
     members,
+    target_links,
     units_of,
 )
 from redfish_fm.mapping.uris import fabric_of
 
-Documents = Mapping[str, Mapping[str, Any]]
 
-
-def of_type(documents: Documents, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (URI, document) of every resource of one type, by URI."""
-    for uri, document in documents.items():
-        if type_name(document) == name:
-            yield uri, document
-
-
-def read_hosts(documents: Documents, facts: Facts) -> None:
+def read_hosts(documents: Tree, facts: Facts) -> None:
     """Fill in who is a host: physical systems, their chassis, and names they are known by."""
-    for uri, document in of_type(documents, "ComputerSystem"):
+    for uri, document in documents.of_type("ComputerSystem"):
         if document.get("SystemType") not in ("Composed", "Virtual"):
             facts.entity_hosts[uri] = uri
             _know_uuid(uri, document, facts)
-    for uri, document in of_type(documents, "Processor"):
-        host = next((each for each in facts.entity_hosts if uri.startswith(f"{each}/")), None)
+    for uri, document in documents.of_type("Processor"):
+        host = next((each for each in enclosing(uri) if each in facts.entity_hosts), None)
         if host is not None:
             _know_uuid(host, document, facts)
-    for uri, document in of_type(documents, "Chassis"):
+    for uri, document in documents.of_type("Chassis"):
         systems = [
             each
             for each in members(document, "Links/ComputerSystems")
@@ -52,7 +46,7 @@ def read_hosts(documents: Documents, facts: Facts) -> None:
         ]
         if len(systems) == 1:
             facts.entity_hosts[uri] = systems[0]
-    for _uri, document in of_type(documents, "Endpoint"):
+    for _uri, document in documents.of_type("Endpoint"):
         for entity in entities_of(document):
             for link in uris_at(entity, ["EntityLink"]):
                 _know_initiator(entity, link, facts)
@@ -66,8 +60,9 @@ def _know_uuid(host: str, document: Mapping[str, Any], facts: Facts) -> None:
 def _know_initiator(entity: Mapping[str, Any], link: str, facts: Facts) -> None:
     if entity.get("EntityRole") not in ("Initiator", "Both"):
         return
-    host = next((facts.entity_hosts[s] for s in facts.entity_hosts if link.startswith(s)), None)
-    if host is not None:
+    place = next((each for each in enclosing(link) if each in facts.entity_hosts), None)
+    if place is not None:
+        host = facts.entity_hosts[place]
         for name in durable_names(entity):
             facts.durable_hosts.setdefault(name, host)
 
@@ -81,10 +76,9 @@ def is_mld(device: Mapping[str, Any]) -> bool:
     return isinstance(count, int) and count > 1
 
 
-def logical_devices(documents: Documents, device: str) -> list[str]:
+def logical_devices(documents: Tree, device: str) -> list[str]:
     """Return the URIs of a PCIeDevice's CXLLogicalDevices, by number where they have one."""
-    prefix = f"{device}/CXLLogicalDevices/"
-    found = [uri for uri in documents if uri.startswith(prefix) and "/" not in uri[len(prefix) :]]
+    found = documents.below(f"{device}/CXLLogicalDevices")
     return sorted(found, key=lambda uri: (len(uri), uri))
 
 
@@ -94,20 +88,20 @@ def ld_number(uri: str, siblings: list[str]) -> int:
     return int(name) if name.isdecimal() else siblings.index(uri)
 
 
-def read_units(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def read_units(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     """Fill in units, what names them, where they are plugged, and the chunks that lie in them."""
     _name_devices(documents, facts)
     _name_parts(documents, facts)
     read_subsystems(documents, facts)
     _name_other_targets(documents, facts)
-    _merge_shared_ports(documents, facts, defects)
-    _report_durable_names(documents, facts, defects)
-    _describe(documents, facts, defects)
+    _merge_shared_ports(documents, facts, findings)
+    _report_durable_names(documents, facts, findings)
+    _describe(documents, facts, findings)
     read_memory(documents, facts)
 
 
-def _name_devices(documents: Documents, facts: Facts) -> None:
-    for uri, document in of_type(documents, "PCIeDevice"):
+def _name_devices(documents: Tree, facts: Facts) -> None:
+    for uri, document in documents.of_type("PCIeDevice"):
         facts.entity_units[uri] = frozenset({uri})
         if is_mld(document):
             for ld in logical_devices(documents, uri):
@@ -118,20 +112,21 @@ _PART_LINKS = (
     "Links/CXLLogicalDevice",
     "Links/CXLLogicalDevices",
     "Links/PCIeDevice",
+    "Links/PCIeDevices",
     "Links/PCIeFunctions",
 )
 _PARTS = ("PCIeFunction", "MemoryDomain", "MemoryChunks", "Processor", "Drive", "FabricAdapter")
 
 
-def _name_parts(documents: Documents, facts: Facts) -> None:
+def _name_parts(documents: Tree, facts: Facts) -> None:
     """What belongs to a device says so by links; a chassis stands for all devices in it."""
     for name in _PARTS:
-        for uri, document in of_type(documents, name):
+        for uri, document in documents.of_type(name):
             units = _linked_units(document, facts)
             if units:
                 facts.entity_units.setdefault(uri, units)
-    for uri, _document in of_type(documents, "Chassis"):
-        inside = [each for each in facts.entity_units if each.startswith(f"{uri}/PCIeDevices/")]
+    for uri, _document in documents.of_type("Chassis"):
+        inside = documents.below(f"{uri}/PCIeDevices")
         devices = [each for each in inside if type_name(documents[each]) == "PCIeDevice"]
         if devices:
             facts.entity_units[uri] = frozenset(devices)
@@ -145,31 +140,42 @@ def _linked_units(document: Mapping[str, Any], facts: Facts) -> frozenset[str]:
     return frozenset()
 
 
-def _targets(documents: Documents) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
+def _targets(documents: Tree, facts: Facts) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
     """Yield (URI, endpoint, entity links) of endpoints that can be reached."""
-    for uri, document in of_type(documents, "Endpoint"):
-        links = [
-            link
+    for uri, document in documents.of_type("Endpoint"):
+        entities = [
+            entity
             for entity in entities_of(document)
             if entity.get("EntityRole") != "Initiator"
             and entity.get("EntityType") not in EXEMPT_ENTITIES
-            for link in uris_at(entity, ["EntityLink"])
         ]
+        links = target_links(entities, facts)
         if links:
             yield uri, document, links
 
 
-def _name_other_targets(documents: Documents, facts: Facts) -> None:
-    for _uri, _document, links in _targets(documents):
+def _name_other_targets(documents: Tree, facts: Facts) -> None:
+    for _uri, _document, links in _targets(documents, facts):
         for link in links:
-            if not units_of(link, facts):
+            if not units_of(link, facts) or _is_lost_in_chassis(link, documents, facts):
                 facts.entity_units[link] = frozenset({link})
 
 
-def _merge_shared_ports(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def _is_lost_in_chassis(link: str, documents: Tree, facts: Facts) -> bool:
+    """Return whether nothing is at `link`, and only a chassis is known around it.
+
+    A chassis stands for all devices in it; what is missing there is hardly all of them.
+    """
+    if link in documents:
+        return False
+    known = next((place for place in enclosing(link) if place in facts.entity_units), None)
+    return known is not None and type_name(documents.get(known, {})) == "Chassis"
+
+
+def _merge_shared_ports(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     bind = {fabric.id for fabric in facts.fabrics if fabric.kind is FabricKind.BIND}
     at_port: dict[str, set[str]] = {}
-    for uri, document, links in _targets(documents):
+    for uri, document, links in _targets(documents, facts):
         if fabric_of(uri) in bind:
             units = frozenset[str]().union(*(units_of(link, facts) for link in links))
             for port in endpoint_ports(document, facts):
@@ -177,14 +183,15 @@ def _merge_shared_ports(documents: Documents, facts: Facts, defects: list[str]) 
     for port, found in sorted(at_port.items()):
         if len(found) > 1 and len({_device_of(unit, documents) for unit in found}) > 1:
             one = min(found)
-            defects.append(f"{port}: shared by {', '.join(sorted(found))}: one unit, {one}")
+            text = f"shared by {', '.join(sorted(found))}: one unit, {one}"
+            findings.append(Finding(FindingKind.CONTRADICTION, port, text))
             _replace_units(facts, frozenset(found), one)
             at_port[port] = {one}
     for port, found in at_port.items():
         facts.port_units[port] = frozenset(found)
 
 
-def _device_of(unit: str, documents: Documents) -> str:
+def _device_of(unit: str, documents: Tree) -> str:
     device = unit.rsplit("/CXLLogicalDevices/", 1)[0]
     return device if device in documents and is_mld(documents[device]) else unit
 
@@ -195,9 +202,9 @@ def _replace_units(facts: Facts, old: frozenset[str], new: str) -> None:
             facts.entity_units[uri] = (units - old) | {new}
 
 
-def _report_durable_names(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def _report_durable_names(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     named: dict[str, set[str]] = {}
-    for _uri, document, _links in _targets(documents):
+    for _uri, document, _links in _targets(documents, facts):
         for entity in entities_of(document):
             links = list(uris_at(entity, ["EntityLink"]))
             for name in durable_names(entity):
@@ -208,12 +215,11 @@ def _report_durable_names(documents: Documents, facts: Facts, defects: list[str]
             facts.durable_units[name] = frozenset(units)
         elif units:
             told = ", ".join(sorted(units))
-            defects.append(
-                f"durable name {name} is used by {told}: the EntityLinks tell them apart"
-            )
+            text = f"durable name {name} is used by {told}: the EntityLinks tell them apart"
+            findings.append(Finding(FindingKind.CONTRADICTION, min(units), text))
 
 
-def _describe(documents: Documents, facts: Facts, defects: list[str]) -> None:
+def _describe(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     kinds = {fabric.id: fabric.kind for fabric in facts.fabrics}
     fabrics = _fabrics_of_units(documents, facts)
     switch_ports = {uri: key for key, uri in facts.port_uris.items()}
@@ -231,7 +237,8 @@ def _describe(documents: Documents, facts: Facts, defects: list[str]) -> None:
             target = BindTarget(place.switch, place.port, ld)
             facts.target_units[fabric, target] = unit
         elif bind and not whole_mld and unit in fabrics:
-            defects.append(f"{unit}: no cable to a switch port is known, so nothing can bind it")
+            text = "no cable to a switch port is known, so nothing can bind it"
+            findings.append(Finding(FindingKind.COMPLETED, unit, text))
         if port is not None:
             facts.resource_ports[unit] = port
         facts.units.append(
@@ -252,7 +259,7 @@ def _binder(bind: bool, whole_mld: bool, is_ld: bool, target: BindTarget | None)
     return Binder.CONNECTION if is_ld else Binder.ZONE
 
 
-def _ld_of(unit: str, inside: str | None, documents: Documents) -> int | None:
+def _ld_of(unit: str, inside: str | None, documents: Tree) -> int | None:
     return None if inside is None else ld_number(unit, logical_devices(documents, inside))
 
 
@@ -264,16 +271,16 @@ def _is_shareable(document: Mapping[str, Any]) -> bool:
     return isinstance(namespace, Mapping) and namespace.get("IsShareable") is True
 
 
-def _fabrics_of_units(documents: Documents, facts: Facts) -> dict[str, str]:
+def _fabrics_of_units(documents: Tree, facts: Facts) -> dict[str, str]:
     found: dict[str, str] = {}
-    for uri, _document, links in _targets(documents):
+    for uri, _document, links in _targets(documents, facts):
         for link in links:
             for unit in sorted(units_of(link, facts)):
                 found.setdefault(unit, fabric_of(uri) or "")
     return _with_wholes(found, documents)
 
 
-def _with_wholes(found: dict[str, str], documents: Documents) -> dict[str, str]:
+def _with_wholes(found: dict[str, str], documents: Tree) -> dict[str, str]:
     """Return `found` with what is known of an LD also known of the MLD it lies in."""
     for unit, value in list(found.items()):
         device = _device_of(unit, documents)
@@ -281,15 +288,15 @@ def _with_wholes(found: dict[str, str], documents: Documents) -> dict[str, str]:
     return found
 
 
-def _plugged(documents: Documents, facts: Facts, switch_ports: Iterable[str]) -> dict[str, str]:
+def _plugged(documents: Tree, facts: Facts, switch_ports: Iterable[str]) -> dict[str, str]:
     """Return unit -> switch port: by endpoint, by the device's own links, by its chassis."""
     known, found = frozenset(switch_ports), dict[str, str]()
-    for _uri, document, links in _targets(documents):
+    for _uri, document, links in _targets(documents, facts):
         for port in endpoint_ports(document, facts):
             for link in links if port in known else ():
                 for unit in sorted(units_of(link, facts)):
                     found.setdefault(unit, port)
-    for uri, document in of_type(documents, "PCIeDevice"):
+    for uri, document in documents.of_type("PCIeDevice"):
         for port in members(document, "Links/ConnectedPCIePorts"):
             place = facts.switch_port(port)
             if place in known:

@@ -1,7 +1,8 @@
 """A discovered fabric as Redfish documents, and the facts that go with them.
 
 Pure and deterministic: the same Inventory gives the same documents. Redfish: Fabric, Switch,
-Port, VirtualCXLSwitch, VirtualPCI2PCIBridge, Endpoint, Manager; hosts and devices are next door.
+Port, VirtualCXLSwitch, VirtualPCI2PCIBridge, Endpoint, Manager; hosts, devices, chassis and cables
+are next door.
 PCIe partitions have no resource type: they show only in endpoints, zones and ports.
 """
 
@@ -14,6 +15,7 @@ from redfish_fm.fabric.model import (
     Attachment,
     Device,
     FabricKind,
+    Host,
     Inventory,
     Port,
     PortId,
@@ -24,6 +26,14 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.cables import render_cables
+from redfish_fm.mapping.chassis_racks import render_racks
+from redfish_fm.mapping.chassis_switches import (
+    render_switch_chassis,
+    switch_chassis_uri,
+    switch_properties,
+)
+from redfish_fm.mapping.device_chassis import Socket
 from redfish_fm.mapping.device_names import CXL_TYPES
 from redfish_fm.mapping.device_ways import device_uri, ld_uri, ways
 from redfish_fm.mapping.devices import entities, render_device
@@ -34,12 +44,17 @@ from redfish_fm.mapping.hosts import (
     render_host_ports,
     system_uri,
 )
+from redfish_fm.mapping.metering import Metering
+from redfish_fm.mapping.metrics_ports import put_port_metrics
 from redfish_fm.mapping.plugged import state_sources
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
 from redfish_fm.mapping.storage import render_network_host, render_subsystem
 from redfish_fm.mapping.uris import fabric_of
+from redfish_fm.redfish.patch import merge
 
-MANAGER_ID = "FM"
+_FM = uris.MANAGER.format(manager=uris.FABRIC_MANAGER)
+LD_COUNT_MAX = 16
+"""Logical devices that one CXL port can tell apart: ids of 4 bits."""
 _OK = {"State": "Enabled", "Health": "OK"}
 
 
@@ -66,7 +81,11 @@ def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
     for inventory in found:
         _render_fabric(out, inventory)
     _render_service_collections(out, found)
+    render_cables(out, found)
     out.link_back()
+    render_racks(out)
+    _render_manager(out)
+    _read_meters(out)
     out.facts.state_sources = state_sources(out.documents, out.facts)
     return RenderedInventory(out.documents, out.facts)
 
@@ -76,23 +95,41 @@ def _render_service_collections(out: Rendering, inventories: list[Inventory]) ->
     out.collection(uris.SYSTEM_COLLECTION, "ComputerSystem", "Systems")
     out.collection(uris.CHASSIS_COLLECTION, "Chassis", "Chassis")
     out.collection(uris.MANAGER_COLLECTION, "Manager", "Managers")
-    if any(_is_network(inventory) for inventory in inventories):
+    if out.facts.parts_of or any(_is_network(inventory) for inventory in inventories):
         out.collection(uris.STORAGE_COLLECTION, "Storage", "Storage")
-    fabrics = [uris.FABRIC.format(fabric=inventory.fabric) for inventory in inventories]
+
+
+def _render_manager(out: Rendering) -> None:
+    """Add the manager that this service is: of all that nobody else manages."""
+    facts = out.facts
+    chassis = [
+        uri
+        for uri in (*facts.switch_chassis.values(), *dict.fromkeys(facts.containers.values()))
+        if {"@odata.id": _FM} in out.documents[uri].get("Links", {}).get("ManagedBy", ())
+    ]
+    switches = [uri for uri in facts.switch_uris.values() if fabric_of(uri) is not None]
+    fabrics = [uris.FABRIC.format(fabric=fabric.id) for fabric in facts.fabrics]
+    links = {
+        "ManagerForFabrics": refs(fabrics),
+        "ManagerForSwitches": refs(switches),
+        "ManagerForChassis": refs(dict.fromkeys(chassis)),
+    }
     out.put(
-        uris.MANAGER.format(manager=MANAGER_ID),
+        _FM,
         "Manager",
         "Fabric manager",
         ManagerType="FabricManager",
         Status=_OK,
         PowerState="On",
-        Links={
-            "ManagerForFabrics": refs(fabrics),
-            "ManagerForSwitches": refs(
-                uri for uri in out.facts.switch_uris.values() if fabric_of(uri) is not None
-            ),
-        },
+        Links={name: found for name, found in links.items() if found},
     )
+
+
+def _read_meters(out: Rendering) -> None:
+    """Say what every chassis draws while all that is in it has power."""
+    metering = Metering(out.facts.meters, out.facts.containers)
+    for uri, patch in metering.all_patches():
+        out.documents[uri].update(merge(out.documents[uri], patch))
 
 
 def _render_fabric(out: Rendering, inventory: Inventory) -> None:
@@ -124,7 +161,7 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
         AddressPools=out.collection(
             uris.ADDRESS_POOLS.format(**place), "AddressPool", f"Address pools of {name}"
         ),
-        Links={"ManagedBy": refs([uris.MANAGER.format(manager=MANAGER_ID)])},
+        Links={"ManagedBy": refs([_FM])},
     )
     for host in inventory.hosts:
         render_host(out, host)
@@ -134,10 +171,11 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
     for switch in inventory.switches:
         _render_switch(out, inventory, switch)
     _render_devices(out, inventory)
+    hosts = {host.id: host for host in inventory.hosts}
     for switch in inventory.switches:
         for port in switch.ports:
             if port.host is not None:
-                _render_initiator(out, inventory, port)
+                _render_initiator(out, inventory, port, hosts[port.host])
 
 
 def _is_network(inventory: Inventory) -> bool:
@@ -154,6 +192,7 @@ def _render_subsystems(out: Rendering, inventory: Inventory) -> None:
 
 
 def _render_devices(out: Rendering, inventory: Inventory) -> None:
+    switches = {switch.id: switch for switch in inventory.switches}
     binder = Binder.ZONE if inventory.kind is FabricKind.BIND else Binder.NOTHING
     plugged: dict[str, list[Port]] = {}
     for switch in inventory.switches:
@@ -164,8 +203,18 @@ def _render_devices(out: Rendering, inventory: Inventory) -> None:
         # Heads are counted by the driver where it knows them, else in the order of the switches.
         found = sorted(plugged.get(device.id, ()), key=lambda port: port.head or 0)
         ports = [port.id for port in found]
-        render_device(out, device, inventory.fabric, binder, ports)
+        socket = _socket(switches[ports[0].switch], device, found) if ports else None
+        render_device(out, device, inventory.fabric, binder, ports, socket)
         _render_targets(out, inventory, device, ports, binder)
+
+
+def _socket(switch: Switch, device: Device, ports: list[Port]) -> Socket | None:
+    """Return the slot of the switch that a device is in, if no cable leads to it."""
+    chassis, elsewhere = switch_chassis_uri(switch), device.domain not in (None, switch.domain)
+    box = device.hardware is not None and device.hardware.enclosure is not None
+    if chassis is None or elsewhere or box or len(ports) != 1 or ports[0].cable is not None:
+        return None
+    return Socket(chassis, f"Slot {ports[0].id.port}")
 
 
 def _port_uri(fabric: str, port: PortId) -> str:
@@ -184,20 +233,32 @@ def _render_switch(out: Rendering, inventory: Inventory, switch: Switch) -> None
         SupportedProtocols=[switch.protocol],
         Model=switch.model,
         SerialNumber=switch.serial_number,
+        MaxBandwidthGbps=_bandwidth_gbps(switch),
         Enabled=True,
         IsManaged=True,
         PowerState="On",
         Status=_OK,
         Ports=out.collection(uris.PORTS.format(**place), "Port", f"Ports of {switch.name}"),
         CXL=_switch_cxl(out, inventory, switch),
-        Links={"ManagedBy": refs([uris.MANAGER.format(manager=MANAGER_ID)])},
+        **switch_properties(out, switch, inventory.fabric),
     )
     kinds = {device.id: device for device in inventory.devices}
     for port in switch.ports:
         _render_port(out, inventory.fabric, switch, port, kinds.get(port.device or ""))
+    plugged = [kinds[port.device] for port in switch.ports if port.device and not port.cable]
+    draws = [device.hardware.draw for device in plugged if device.hardware is not None]
+    slots_w = sum(draw.max_w for draw in draws if draw is not None)
+    render_switch_chassis(out, switch, uri, {"Switches": refs([uri])}, slots_w=slots_w)
     cabled = [(port, _port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
     render_host_ports(out, cabled, switch.protocol)
     _put_vcss(out, inventory.fabric, switch)
+
+
+def _bandwidth_gbps(switch: Switch) -> float | None:
+    """Return what all ports together carry each way, where all their speeds are known."""
+    links = [(GT_PER_LANE.get(port.link.gen), port.link.lanes) for port in switch.ports]
+    rates = [rate * lanes for rate, lanes in links if rate is not None]
+    return sum(rates) if rates and len(rates) == len(links) else None
 
 
 def _switch_cxl(out: Rendering, inventory: Inventory, switch: Switch) -> dict[str, Any] | None:
@@ -222,11 +283,11 @@ def _render_port(
         out.facts.port_hosts[uri] = system_uri(port.host)
     if device is not None and device.serial_number:
         out.facts.port_serials[uri] = device.serial_number
-    far_end = host_port_uri(port)
+    far_end, name = host_port_uri(port), f"Port {port.id.port} of {switch.name}"
     out.put(
         uri,
         "Port",
-        f"Port {port.id.port} of {switch.name}",
+        name,
         PortId=port.id.port,
         PortProtocol=switch.protocol,
         PortType=port.role.value,
@@ -236,14 +297,38 @@ def _render_port(
         Width=port.link.lanes,
         MaxSpeedGbps=None if rate is None else rate * port.link.lanes,
         CXL=_port_cxl(port, device) if switch.protocol == "CXL" else None,
+        **_port_details(out, fabric, switch, port, name),
         Links=None if far_end is None else {"ConnectedPorts": refs([far_end])},
     )
 
 
-def _port_cxl(port: Port, device: Device | None) -> dict[str, Any]:
-    if port.role is PortRole.UPSTREAM:
-        return {"CurrentPortConfigurationState": "USP"}
+def _port_details(
+    out: Rendering, fabric: str, switch: Switch, port: Port, name: str
+) -> dict[str, Any]:
+    """Return what a driver that knows the switch's chassis knows of its ports."""
+    if switch.hardware is None:
+        return {}
+    cxl = switch.protocol == "CXL"
+    counts = switch.hardware.counts_errors
+    location = {"ServiceLabel": port.id.port, "LocationType": "Connector"}
     return {
+        "PortMedium": "Electrical",
+        "CapableProtocolVersions": [f"{gen}.0" for gen in range(1, port.link.gen + 1)],
+        "ConfiguredWidth": port.link.lanes,
+        "LocationIndicatorActive": False,
+        "Location": {"PartLocation": location},
+        "Metrics": put_port_metrics(out, fabric, port.id, name, cxl=cxl) if counts else None,
+    }
+
+
+def _port_cxl(port: Port, device: Device | None) -> dict[str, Any]:
+    # Flits of 256 bytes came with CXL 3.0, which PCIe generation 6 carries.
+    modes = ["CXL68BFlitAndVH", *(["Standard256BFlit"] if port.link.gen > 5 else [])]
+    common = {"SupportedCXLModes": modes, "MaxLogicalDeviceCount": LD_COUNT_MAX}
+    if port.role is PortRole.UPSTREAM:
+        return {"CurrentPortConfigurationState": "USP", "SupportedCXLModes": modes}
+    return {
+        **common,
         "CurrentPortConfigurationState": "DSP",
         "ConnectedDeviceType": "None" if device is None else _connected_type(device),
     }
@@ -289,8 +374,7 @@ def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) ->
         out.put(uri, "VirtualPCI2PCIBridge", f"vPPB {number} of {name}", VPPBId=str(number))
 
 
-def _render_initiator(out: Rendering, inventory: Inventory, port: Port) -> None:
-    host = next(each for each in inventory.hosts if each.id == port.host)
+def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Host) -> None:
     far_end, own = host_port_uri(port), _port_uri(inventory.fabric, port.id)
     number = port.host_port if port.host_port is not None else f"{port.id.switch}-{port.id.port}"
     uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=f"{host.id}-{number}")

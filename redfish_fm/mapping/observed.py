@@ -14,48 +14,49 @@ from typing import Any
 
 from redfish_fm.fabric.health import Condition
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import BindTarget, Media, PartKind, PortId, VppbId
-from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role, Unit
+from redfish_fm.fabric.model import BindTarget, Media, PortId, VppbId
+from redfish_fm.fabric.values import Binding, CapacityPool, Endpoint, Role
 from redfish_fm.mapping import bandwidth, conditions
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.capacity import (
-    AWAITING,
-    ld_size_mib,
+    ld_shown,
     pool_properties,
     pools_by_port,
     region_extents,
 )
-from redfish_fm.mapping.dependencies import Links, allocations, holder_links, holders_of
+from redfish_fm.mapping.dependencies import (
+    all_wanted,
+    allocations,
+    endpoint_links,
+    holder_links,
+    holders_of,
+    inventory_links,
+    inventory_shown,
+    silence,
+)
 from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.graph_links import GraphLinks
 from redfish_fm.mapping.plugged import Plugged, chassis_of
 from redfish_fm.mapping.port_status import (
     SeenPort,
     device_status,
     host_status,
+    interface_properties,
     port_conditions,
     port_properties,
+    supply_of,
 )
-from redfish_fm.mapping.rendering import ref
 from redfish_fm.mapping.sights import FabricSight, Lasting
 from redfish_fm.mapping.statuses import Patch, Statuses
 from redfish_fm.mapping.uris import FABRIC, fabric_of
+from redfish_fm.mapping.vppb_status import bound_properties
 from redfish_fm.redfish.changes import Edit, Space
 
-OK = {"State": "Enabled", "Health": "OK"}
-STARTING = {"State": "Starting", "Health": "OK"}
 OFFLINE = "UnavailableOffline"
+PART = 400
+"""Resources said anew in one part of a look: some 20 ms."""
 
 _Conditions = tuple[Condition, ...]
-
-
-def unseen_patch(index: FabricIndex, uri: str) -> Patch | None:
-    """Return what is shown of what a client made and nobody has looked at yet; else None.
-
-    What waits for hardware is Starting until it is seen; the rest has nothing to wait for.
-    """
-    if uri in index.zones or uri in index.connections:
-        return {"Status": dict(STARTING if index.bindings_of_holder(uri) else OK)}
-    return {"Status": dict(STARTING)} if any(allocations(index, uri)) else None
 
 
 class ObservedFabric:
@@ -73,15 +74,19 @@ class ObservedFabric:
         self._facts: Facts | None = None
         self._index = FabricIndex()
         self._last = Lasting()
-        self._links: dict[str, Links] = {}
+        self._links = GraphLinks(statuses.graph)
+        self._inventory_links = GraphLinks(statuses.graph)
         self._marks: dict[str, _Conditions] = {}
         self._parts_at: dict[str, set[str]] = {}
         self._port_of_part: dict[str, str] = {}
         self._pools: dict[PortId, CapacityPool] = {}
+        self._switch_uris: dict[str, str] = {}
         self._touched: set[str] = set()
+        self._relinking: set[str] = set()
         self._dirty: set[str] = set()
         self._dirty_vppbs: set[VppbId] = set()
         self._sight = FabricSight(fabric, None)
+        self._blocked: frozenset[BindTarget] = frozenset()
 
     def touched(self, edits: Iterable[Edit]) -> None:
         """Note published edits: what they concern is looked at anew next time."""
@@ -100,24 +105,41 @@ class ObservedFabric:
 
         What is behind an unreachable switch keeps what was last seen of it.
         """
+        parts = self.look_in_parts(facts, index, sight)
+        return {uri: patch for part in parts for uri, patch in part.items()}
+
+    def look_in_parts(
+        self, facts: Facts, index: FabricIndex, sight: FabricSight
+    ) -> Iterator[dict[str, Patch | None]]:
+        """Look as `look` does, and yield what it returns in parts: empty ones at first.
+
+        What is `touched` between them waits for the next look. Nobody else may look meanwhile.
+        """
         if facts is not self._facts:
             self._meet(facts)
         if index is not self._index:
             # After a reload from disk nothing is known of what changed.
             self._index = index
-            self._touched |= {*self._links, *_all_wanted(index, self.fabric)}
-            self._dirty_vppbs |= {*index.bindings}
+            self._touch_all()
         self._compare(sight)
-        for uri in self._touched:
-            self._relink(uri)
-        self._touched = set()
-        self._render()
-        return self._statuses.take_patches(sight.now)
+        self._relinking, self._touched = self._touched, set()
+        for count, _ in enumerate(self._work(), start=1):
+            if not count % PART:
+                yield {}
+        yield from self._statuses.patches_in_parts(sight.now, PART)
 
     # -- what is different -------------------------------------------------------------------
 
     def _meet(self, facts: Facts) -> None:
+        """Take over another inventory: what only the one before knew is not spoken of any more."""
+        changed = self._facts is not None
+        before = set() if self._facts is None else self._known(self._facts)
+        for uri in self._switch_uris.values():
+            # Under whatever name: the next look says which switches are silent.
+            self._statuses.graph.set_own(silence(uri))
+        self._last.unreachable = frozenset()
         self._facts = facts
+        self._statuses.meter(facts)
         self._plugged = Plugged(facts, self.fabric)
         self._serials = facts.port_serials
         self._pools = pools_by_port(facts, self.fabric)
@@ -125,17 +147,26 @@ class ObservedFabric:
         self._switch_uris = {switch: uri for (fabric, switch), uri in facts.switch_uris.items()
                              if fabric == self.fabric}  # fmt: skip
         self._switch_ids = {uri: switch for switch, uri in self._switch_uris.items()}
-        graph = self._statuses.graph
-        for uri in self._switch_uris.values():
-            graph.link(uri, self.uri)
-        for port, uri in self._plugged.port_uris.items():
-            if port.switch in self._switch_uris:
-                graph.link(uri, self._switch_uris[port.switch])
-        for unit, chassis in self._plugged.chassis_links():
-            graph.link(unit, chassis)
-        for part, storage in self._plugged.storage_links(self._switch_ids):
-            graph.link(part, storage)
+        self._inventory_links.put(
+            self.uri, inventory_links(self._plugged, self._switch_uris, self.uri)
+        )
         self._dirty |= {*self._switch_uris.values()}
+        if changed:
+            now = self._known(facts)
+            for uri in before - now:
+                self._statuses.forget(uri)
+            self._dirty |= now
+            self._dirty_vppbs |= {*self._last.bindings}
+            self._touch_all()
+
+    def _known(self, facts: Facts) -> set[str]:
+        """Return what of the inventory may be spoken of."""
+        return {*self._switch_ids, *inventory_shown(self._plugged, facts, self.fabric)}
+
+    def _touch_all(self) -> None:
+        wanted = all_wanted(self._index, self.fabric)
+        self._touched |= {*self._links, *self._port_of_part, *wanted}
+        self._dirty_vppbs |= {*self._index.bindings}
 
     def _compare(self, sight: FabricSight) -> None:
         before, self._sight = self._sight, sight
@@ -145,7 +176,11 @@ class ObservedFabric:
         for vppb in news.vppbs:
             self._dirty_vppbs.add(vppb)
             self._dirty.add(self._switch_uris.get(vppb.switch, self.uri))
-        for target in (*news.parts, *(before.unmet_parts ^ sight.unmet_parts)):
+        # A switch that falls silent says nothing better of what is in the way of a part.
+        silent = {each for each in self._blocked if each.switch in self._last.unreachable}
+        blocked, self._blocked = self._blocked, sight.blocked_parts | silent
+        unmet = before.unmet_parts ^ sight.unmet_parts
+        for target in (*news.parts, *unmet, *(blocked ^ self._blocked)):
             self._part_changed(target)
         for switch in news.switches:
             self._switch_changed(switch)
@@ -180,7 +215,7 @@ class ObservedFabric:
         uri = self._switch_uris[switch]
         silent = switch in self._last.unreachable
         self._dirty.add(uri)
-        self._statuses.graph.set_own(_silence(uri), [conditions.stale(uri)] if silent else [])
+        self._statuses.graph.set_own(silence(uri), [conditions.stale(uri)] if silent else [])
         for vppb, binding in self._index.bindings.items():
             if vppb.switch == switch and binding.fabric == self.fabric:
                 self._dirty_vppbs.add(vppb)
@@ -207,37 +242,16 @@ class ObservedFabric:
         endpoint = self._index.endpoints.get(uri)
         links = holder_links(self._index, uri, self.fabric)
         if endpoint is not None and endpoint.fabric == self.fabric:
-            links = frozenset(self._endpoint_links(endpoint))
-        before = self._links.get(uri, frozenset())
+            links = frozenset(endpoint_links(self._plugged, self._switch_uris, endpoint))
         known = uri in self._links or uri in self._statuses
-        self._relink_to(uri, before, links)
+        self._links.put(uri, sorted(links))
         self._place_parts(uri)
         if known or links or any(allocations(self._index, uri)):
             self._dirty.add(uri)
         if endpoint is not None or uri not in self._index.zones:
             for holder in holders_of(self._index, uri):
-                if holder not in self._touched:
-                    links = holder_links(self._index, holder, self.fabric)
-                    self._relink_to(holder, self._links.get(holder, frozenset()), links)
-
-    def _relink_to(self, uri: str, before: Links, after: Links) -> None:
-        graph = self._statuses.graph
-        for child, parent in after - before:
-            graph.link(child, parent)
-        for child, parent in before - after:
-            graph.unlink(child, parent)
-        if after:
-            self._links[uri] = after
-        else:
-            self._links.pop(uri, None)
-
-    def _endpoint_links(self, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-        for port in endpoint.ports:
-            place = self._plugged.port_ids.get(port)
-            if place is not None and place.switch in self._switch_uris:
-                yield _silence(self._switch_uris[place.switch]), endpoint.id
-        if endpoint.host is not None and endpoint.host != endpoint.id:
-            yield endpoint.id, endpoint.host
+                if holder not in self._relinking:
+                    self._links.put(holder, sorted(holder_links(self._index, holder, self.fabric)))
 
     def _place_parts(self, uri: str) -> None:
         before = self._port_of_part.pop(uri, None)
@@ -253,20 +267,38 @@ class ObservedFabric:
                 self._pool_changed(port)
 
     def _pool_changed(self, port: str) -> None:
-        pool = self._pools.get(self._plugged.port_ids[port])
+        place = self._plugged.port_ids.get(port)
+        pool = None if place is None else self._pools.get(place)
         self._dirty |= set() if pool is None else {pool.id}
 
     # -- saying it anew ----------------------------------------------------------------------
 
-    def _render(self) -> None:
+    def _work(self) -> Iterator[None]:
+        """Relink what was touched, say anew what is dirty; yield after each.
+
+        What is touched meanwhile is left for the next look, whose sight knows of it.
+        """
+        for uri in self._relinking:
+            self._relink(uri)
+            yield
+        for uri in [*self._links.left_out] if self._relinking else ():
+            # What was in the way of their links may be gone, but only now.
+            self._relink(uri)
+            yield
         foreign = {vppb for vppb, _ in self._sight.foreign}
-        for vppb in self._dirty_vppbs:
-            self._render_vppb(vppb, vppb in foreign)
-        self._dirty_vppbs = set()
+        vppbs, self._dirty_vppbs = self._dirty_vppbs, set()
+        for vppb in vppbs:
+            if vppb not in self._dirty_vppbs:
+                self._render_vppb(vppb, vppb in foreign)
+            yield
         dirty, self._dirty = self._dirty, set()
         for uri in dirty:
+            if uri in self._touched:
+                self._dirty.add(uri)
+                continue
             self.rendered += 1
             self._render_one(uri)
+            yield
 
     def _render_one(self, uri: str) -> None:
         index, plugged = self._index, self._plugged
@@ -371,25 +403,20 @@ class ObservedFabric:
             if state == "Enabled" and part is not None and part.media is Media.SANITIZING:
                 state = "Updating"
         elif unit is not None and unit.target is not None and unit.target.ld is not None:
-            state, more = self._logical_device(unit, unit.target, state)
+            pool = self._pools.get(PortId(unit.target.switch, unit.target.port))
+            state, more = ld_shown(unit, unit.target, state, pool, self._last.parts)
             properties |= more
             qos = self._last.qos.get(unit.target)
             properties |= {} if qos is None else bandwidth.properties(qos)
         pool = self._pools_by_id.get(uri)
         if pool is not None:
             properties |= pool_properties(self._index, pool, self._last.parts)
-        if uri == chassis_of(uri) and not any(each.state.powered for each in seen):
-            properties["PowerState"] = "Off"
+        properties |= interface_properties(uri, seen)
+        if uri == chassis_of(uri):
+            powered = any(each.state.powered for each in seen)
+            properties |= {} if powered else {"PowerState": "Off"}
+            self._statuses.switch(uri, supply_of(state, powered))
         self._say(uri, state, own, properties)
-
-    def _logical_device(self, unit: Unit, target: BindTarget, state: str) -> tuple[str, Patch]:
-        pool = self._pools.get(PortId(target.switch, target.port))
-        if pool is None:
-            part = self._last.parts.get(target)
-            return state, {} if part is None else {"MemorySizeMiB": part.size_mib}
-        size_mib = ld_size_mib(unit, pool, self._last.parts)
-        idle = pool.kind is PartKind.LD and size_mib == 0 and state == "Enabled"
-        return AWAITING if idle else state, {"MemorySizeMiB": size_mib}
 
     def _render_part(self, uri: str) -> None:
         """Say of a chunk, region or volume whether hardware has provided it."""
@@ -401,6 +428,9 @@ class ObservedFabric:
         seen = self._seen_ports([] if port is None else [port])
         state, own = device_status(seen) if seen else ("Enabled", ())
         part = self._last.parts.get(target)
+        if target in self._blocked:
+            in_the_way = conditions.still_bound if part is None else conditions.displaced
+            own = (*own, in_the_way(uri))
         if state == "Enabled" and target in self._sight.unmet_parts:
             state = "Starting"
         elif state == "Enabled" and part is not None and part.media is Media.SANITIZING:
@@ -425,22 +455,14 @@ class ObservedFabric:
         if target is None:
             busy = vppb in self._sight.opening and vppb in self._sight.unmet
             return {"BindingStatus": "Busy" if busy else "Unbound"}
-        patch: Patch = {"BindingStatus": "BoundPhysicalPort" if target.ld is None else "BoundLD"}
-        if target.ld is not None:
-            patch["BoundLDId"] = target.ld
-        if target.port.isdecimal():
-            patch["BoundPortId"] = int(target.port)
         port = self._plugged.port_uris.get(PortId(target.switch, target.port))
-        if port is not None:
-            patch["Links"] = {"Port": ref(port)}
-        return patch
+        return bound_properties(target, port)
 
     def _render_binding(self, vppb: VppbId) -> None:
         """Let the host suffer that was promised this binding, and its holders say so."""
         binding, node = self._index.bindings.get(vppb), f"binding {vppb}"
         mine = binding if binding is not None and binding.fabric == self.fabric else None
-        links = frozenset() if mine is None else frozenset({(node, mine.host)})
-        self._relink_to(node, self._links.get(node, frozenset()), links)
+        self._links.put(node, () if mine is None else ((node, mine.host),))
         lost = mine is not None and self._unmet(mine) and vppb not in self._sight.opening
         holder = min(mine.holders, default="") if mine is not None else ""
         self._statuses.graph.set_own(node, [conditions.unbound(holder)] if lost else [])
@@ -476,14 +498,3 @@ class ObservedFabric:
             # The fabric says so itself; what was last seen stays as it was.
             return "Enabled", ()
         return "Enabled", tuple(conditions.stale(self._switch_uris[each]) for each in silent)
-
-
-def _silence(switch: str) -> str:
-    """Return the node that a switch's not answering is, apart from the switch and its ports."""
-    return f"silence of {switch}"
-
-
-def _all_wanted(index: FabricIndex, fabric: str) -> Iterator[str]:
-    for table in (index.endpoints, index.zones, index.connections):
-        yield from (uri for uri, each in table.items() if each.fabric == fabric)
-    yield from (each.holder for each in index.allocations_in(fabric))

@@ -5,7 +5,7 @@ undoing its grants means is decided here. Grants are taken back, releases never 
 (DESIGN section 4). Redfish: Task.v1_7_4.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -14,6 +14,7 @@ import msgspec
 
 from redfish_fm.fabric.binding import wanted_by_zone
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.power import ResetWish
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.bandwidth import restored
 from redfish_fm.mapping.bindings import binding_edit
@@ -82,6 +83,7 @@ class Operation:
     overlay_before: str = ""
     document_before: str = ""
     places: dict[str, str] = field(default_factory=dict)
+    reset: ResetWish | None = None
 
     @property
     def grants(self) -> bool:
@@ -132,6 +134,7 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         overlay_before=plan.overlay_before,
         document_before=plan.document_before,
         places=dict(plan.places),
+        reset=plan.reset,
     )
 
 
@@ -145,10 +148,12 @@ def decode_operation(raw: bytes) -> Operation:
     return msgspec.json.decode(raw, type=Operation)
 
 
-def task_document(operation: Operation) -> dict[str, Any]:
+def task_document(operation: Operation, exists: Callable[[str], bool]) -> dict[str, Any]:
     """Return the Task that shows `operation`; messages carry keys and arguments only.
 
     Whoever serves it words them by the registries (each has MessageId and MessageArgs here).
+    `exists` tells which URIs are served: what was created and deleted since is not linked any
+    more, only named.
     """
     document: dict[str, Any] = {
         "@odata.id": operation.task,
@@ -166,7 +171,8 @@ def task_document(operation: Operation) -> dict[str, Any]:
     }
     if operation.ended is not None:
         document["EndTime"] = operation.ended
-    if operation.kind is OutcomeKind.CREATED and operation.state is OperationState.COMPLETED:
+    made = operation.kind is OutcomeKind.CREATED and operation.state is OperationState.COMPLETED
+    if made and exists(operation.uri):
         document["Links"] = {"CreatedResources": [{"@odata.id": operation.uri}]}
     return document
 

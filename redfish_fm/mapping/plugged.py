@@ -35,6 +35,10 @@ class Plugged:
                         if units and port in self.port_ids}  # fmt: skip
         """Port -> whose fault it is if the port reports one: what is plugged in."""
         self._sources = facts.state_sources
+        self._containers = facts.containers
+        self._switch_chassis = [(uri, facts.switch_chassis.get(uri))
+                                for (name, _), uri in facts.switch_uris.items()
+                                if name == fabric]  # fmt: skip
         self._with_vppbs = {vppb.switch for name, vppb in facts.vppb_uris if name == fabric}
         self._collect(facts)
 
@@ -48,11 +52,15 @@ class Plugged:
         return None if unit is None else unit.target
 
     def chassis_links(self) -> Iterator[tuple[str, str]]:
-        """Yield (unit, the chassis it stands in)."""
-        for unit in self.units:
-            chassis = chassis_of(unit)
-            if chassis is not None and chassis != unit:
-                yield unit, chassis
+        """Yield (unit or switch, the chassis it stands in), and so on up to the rack."""
+        standing = [(unit, chassis_of(unit)) for unit in self.units]
+        for resource, chassis in (*standing, *self._switch_chassis):
+            if chassis is not None and chassis != resource:
+                yield resource, chassis
+        for chassis in {each for _, each in (*standing, *self._switch_chassis)}:
+            around = None if chassis is None else self._containers.get(chassis)
+            if chassis is not None and around is not None:
+                yield chassis, around
 
     def storage_links(self, switches: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (part, storage it belongs to) of subsystems among the URIs of `switches`."""
@@ -111,8 +119,8 @@ def state_sources(documents: Mapping[str, Mapping[str, object]], facts: Facts) -
     shows that one; in a chassis of several it shows none.
     """
     units = {unit.id for unit in facts.units}
+    found = {uri: unit for uri, unit in facts.parts_of.items() if unit in units}
     single = _single_units(facts.units)
-    found = {}
     for uri, document in documents.items():
         if uri in units or "Status" not in document or not uri.startswith(_CHASSIS_PREFIX):
             continue

@@ -10,8 +10,11 @@ from typing import Any
 from redfish_fm.fabric.health import Condition, Health
 from redfish_fm.fabric.model import PortState
 from redfish_fm.mapping import conditions
+from redfish_fm.mapping.metering import Supply
+from redfish_fm.mapping.rendering import GT_PER_LANE
 from redfish_fm.mapping.statuses import ABSENT
 
+_GENERATIONS = {rate: f"Gen{generation}" for generation, rate in GT_PER_LANE.items()}
 _HEALTHS = {health.value: health for health in Health}
 
 
@@ -85,11 +88,35 @@ def device_status(seen: Sequence[SeenPort]) -> Seen:
     return "UnavailableOffline", (conditions.link_down(best.origin), *_reported(best))
 
 
+def interface_properties(uri: str, seen: Sequence[SeenPort]) -> dict[str, Any]:
+    """Return what a PCIeDevice (URI) shows of the link it uses; nothing of any other resource.
+
+    Of a device with several ports it is the best one.
+    """
+    if uri.split("/")[-2] != "PCIeDevices":
+        return {}
+    state = max(seen, key=_usable).state
+    if not state.link_up or not state.width:
+        return {}
+    in_use: dict[str, Any] = {"LanesInUse": state.width}
+    generation = _GENERATIONS.get((state.speed_gbps or 0.0) / state.width)
+    return {"PCIeInterface": in_use if generation is None else in_use | {"PCIeType": generation}}
+
+
+def supply_of(state: str, powered: bool) -> Supply:
+    """Return whether a module in this State draws power."""
+    if state == ABSENT:
+        return Supply.ABSENT
+    return Supply.ON if powered else Supply.OFF
+
+
 def host_status(seen: Sequence[SeenPort]) -> Seen:
     """Return what is shown of an initiator: a host that is off is no fault of the fabric."""
     best = max(seen, key=_usable)
     if best.state.link_up:
         return "Enabled", _reported(best)
+    if not best.state.powered:
+        return "StandbyOffline", ()
     return ("Starting" if best.state.training else "UnavailableOffline"), ()
 
 

@@ -100,6 +100,19 @@ def _links_of(entities: Iterable[Mapping[str, Any]]) -> list[str]:
     return [uri for each in entities for uri in uris_at(each, ["EntityLink"])]
 
 
+def target_links(entities: Iterable[Mapping[str, Any]], facts: Facts) -> list[str]:
+    """Return the EntityLinks that say what an endpoint reaches.
+
+    A bridge is the way to a memory chunk: where a chunk says which unit it lies in, the bridge,
+    which may lead to many, is not asked.
+    """
+    entities = list(entities)
+    further = _links_of(each for each in entities if each.get("EntityType") != "FabricBridge")
+    if any(units_of(link, facts) for link in further):
+        return further
+    return _links_of(entities)
+
+
 def _host(
     uri: str,
     document: Mapping[str, Any],
@@ -133,7 +146,7 @@ def _units(
     ports: Iterable[str],
     facts: Facts,
 ) -> frozenset[str]:
-    links = _links_of(entities)
+    links = target_links(entities, facts)
     found = frozenset[str]().union(*(units_of(link, facts) for link in links))
     if found:
         return frozenset().union(*(_by_way(unit, ports, facts) for unit in found))

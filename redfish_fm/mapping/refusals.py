@@ -3,6 +3,8 @@
 Pure. One function per refusal, so that one situation is always told in one way.
 """
 
+import math
+
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message, RedfishError
 
@@ -24,6 +26,22 @@ def busy(task: str) -> RedfishError:
     """
     told = (messages.resource_in_use(), Message("TaskEvent.TaskStarted", (task,)))
     return RedfishError(409, told, {"Retry-After": "1"})
+
+
+def in_standby(retry_s: float) -> RedfishError:
+    """409: its power is changing, or was just changed; it takes the same again in a moment."""
+    retry = {"Retry-After": str(max(1, math.ceil(retry_s)))}
+    return RedfishError(409, (messages.resource_in_standby(),), retry)
+
+
+def not_ready(retry_s: float) -> RedfishError:
+    """503: the BMC behind the resource does not answer now."""
+    retry_after = str(max(1, math.ceil(retry_s)))
+    told = (
+        messages.service_temporarily_unavailable(retry_after),
+        messages.resource_in_standby(),
+    )
+    return RedfishError(503, told, {"Retry-After": retry_after})
 
 
 def stale() -> RedfishError:

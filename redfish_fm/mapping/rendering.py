@@ -30,6 +30,7 @@ class Rendering:
     def __init__(self) -> None:
         self.documents: dict[str, dict[str, Any]] = {}
         self.facts = Facts()
+        self._endpoints: list[str] = []
 
     def put(self, uri: str, type_name: str, name: str, **properties: Any) -> dict[str, Any]:
         """Add a resource. Empty strings and None are left out: they are not known.
@@ -39,15 +40,18 @@ class Rendering:
         document: dict[str, Any] = {
             "@odata.id": uri,
             "@odata.type": ODATA_TYPES[type_name],
-            "Id": uri.rsplit("/", 1)[-1],
+            "Id": uri.rpartition("/")[2],
             "Name": name,
         }
-        document.update(
-            (key, value) for key, value in properties.items() if value is not None and value != ""
-        )
-        if self.documents.get(uri, document) != document:
+        for key, value in properties.items():
+            if value is not None and value != "":
+                document[key] = value
+        known = self.documents.get(uri)
+        if known is not None and known != document:
             raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
         self.documents[uri] = document
+        if type_name == "Endpoint":
+            self._endpoints.append(uri)
         return document
 
     def collection(self, uri: str, member: str, name: str) -> dict[str, str]:
@@ -61,11 +65,10 @@ class Rendering:
 
     def link_back(self) -> None:
         """Write the inverse links of all discovered endpoints into what they link to."""
-        for uri, document in list(self.documents.items()):
-            if document["@odata.type"] != ODATA_TYPES["Endpoint"]:
-                continue
+        for uri in self._endpoints:
+            document = self.documents[uri]
             for target, pointer in forward_links("Endpoint", document, self.facts.port_aliases):
-                self._append(target, pointer.rsplit("/", 1)[-1], uri)
+                self._append(target, pointer.rpartition("/")[2], uri)
 
     def _append(self, target: str, name: str, uri: str) -> None:
         found = self.documents.get(target)

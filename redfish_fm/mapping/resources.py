@@ -3,7 +3,6 @@
 Pure. Knows the form of resources (Id, Name, @odata.*), not what any type means.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,15 +15,10 @@ from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.patch import merge
+from redfish_fm.redfish.values import is_id
 
 SERVICE_MADE = frozenset({"Status", "Actions", "Id", "Name"})
 """Top-level names of a POST body that are not taken over as they stand."""
-
-# Unreserved characters of RFC 3986: an Id is a URI segment and needs no escaping (PROTOCOL 7).
-_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
-
-RESERVED_IDS = frozenset({"Members"})
-"""COLLECTION/Members means the collection itself (DSP0266, POST to a collection)."""
 
 
 def stored(tip: Tip, uri: str) -> Mapping[str, Any]:
@@ -59,15 +53,10 @@ def new_document(
     return uri, without_trailing_slashes(strip_inverse(type_name, document))
 
 
-def _is_id(wished: str) -> bool:
-    fits = _ID.fullmatch(wished) is not None and set(wished) != {"."}
-    return fits and wished not in RESERVED_IDS
-
-
 def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Tip) -> str:
     wished = body.get("Id")
     if wished is not None:
-        if not isinstance(wished, str) or not _is_id(wished):
+        if not isinstance(wished, str) or not is_id(wished):
             told = messages.property_value_format_error(str(wished), "Id", "#/Id")
             raise refusals.bad_content(told)
         if tip.exists(f"{collection}/{wished}"):

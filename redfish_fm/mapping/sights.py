@@ -26,8 +26,9 @@ class FabricSight:
 
     `observation` None: no switch answers. `unmet` are wanted vPPBs not seen as wanted, `opening`
     those among them that an open operation is still binding; `foreign` is bound but not ours;
-    `unmet_parts` are parts of pools that are wanted and not seen allocated, `foreign_parts` those
-    that are there although nobody here asked for them.
+    `unmet_parts` are parts of pools that are wanted and not seen allocated, `blocked_parts` those
+    among them that something else is in the way of, `foreign_parts` those that are there although
+    nobody here asked for them.
     """
 
     fabric: str
@@ -38,6 +39,7 @@ class FabricSight:
     opening: frozenset[VppbId] = frozenset()
     unmet_parts: frozenset[BindTarget] = frozenset()
     foreign_parts: tuple[BindTarget, ...] = ()
+    blocked_parts: frozenset[BindTarget] = frozenset()
     now: str | None = None
     """When it was made, as DateTime text: what begins with this look began then."""
 

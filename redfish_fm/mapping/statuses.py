@@ -5,11 +5,13 @@ looks says State and own Conditions (`show`); HealthRollup and the Conditions of
 The cost of a look is that of what changed.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from redfish_fm.fabric.health import Condition, HealthGraph
 from redfish_fm.mapping.conditions import condition_document
+from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.metering import Metering, Supply
 
 Patch = dict[str, Any]
 """Properties laid over a resource; one that is None is taken away."""
@@ -32,6 +34,10 @@ class Statuses:
         self._began = began
         self.graph = HealthGraph()
         self.composed = 0
+        self._metered: Facts | None = None
+        self._metering = Metering({}, {})
+        self._readings: dict[str, Mapping[str, Any]] = {}
+        self._powers: dict[str, Mapping[str, Any]] = {}
         self._shown: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
         self._since: dict[Condition, str | None] = {}
         self._touched: set[str] = set()
@@ -48,6 +54,31 @@ class Statuses:
         self._shown[uri] = (state, properties or _NO_PROPERTIES)
         self._touched.add(uri)
 
+    def meter(self, facts: Facts) -> None:
+        """Say which chassis there are that draw power: all on, as their documents say."""
+        if facts is not self._metered:
+            self._metered = facts
+            self._metering = Metering(facts.meters, facts.containers)
+            self.read(dict.fromkeys(self._readings, _NO_PROPERTIES))
+
+    def switch(self, chassis: str, supply: Supply) -> None:
+        """Say whether a chassis has power: what it draws is shown up to its rack."""
+        self.read(self._metering.switch(chassis, supply))
+
+    def read(self, readings: Mapping[str, Mapping[str, Any]]) -> None:
+        """Say what sensors read, by the URI that shows it."""
+        self._readings.update(readings)
+        self._touched.update(readings)
+
+    def power(self, patches: Mapping[str, Mapping[str, Any]]) -> None:
+        """Say what is otherwise for the power of a host, by URI; an empty one says nothing."""
+        self._powers.update(patches)
+        self._touched.update(patches)
+
+    def load(self, chassis: str, own_w: int) -> None:
+        """Say what a chassis draws by itself: it is shown up to its rack."""
+        self.read(self._metering.set_own_w(chassis, own_w))
+
     def __contains__(self, uri: str) -> bool:
         """Return whether anything is said of the resource itself."""
         return uri in self._shown
@@ -63,12 +94,18 @@ class Statuses:
 
         `now` is the DateTime text of a condition that begins with this look.
         """
+        parts = self.patches_in_parts(now, len(self._shown) + 1)
+        return {uri: patch for part in parts for uri, patch in part.items()}
+
+    def patches_in_parts(self, now: str | None, size: int) -> Iterator[dict[str, Patch | None]]:
+        """Yield what `take_patches` returns, of at most `size` resources at a time."""
         touched = self._touched | self.graph.take_changed()
         self._touched = set()
-        patches = {uri: self._compose(uri, now) for uri in touched if uri.startswith("/")}
+        uris = [uri for uri in touched if uri.startswith("/")]
+        for start in range(0, len(uris), size):
+            yield {uri: self._compose(uri, now) for uri in uris[start : start + size]}
         for condition in [each for each in self._since if not self.graph.active(each)]:
             del self._since[condition]
-        return patches
 
     def _compose(self, uri: str, now: str | None) -> Patch | None:
         state, properties = self._shown.get(uri, _NOTHING)
@@ -87,10 +124,22 @@ class Statuses:
             status["Conditions"] = [
                 condition_document(each, self._began_at(each, now)) for each in found
             ]
-        patch = {"Status": status, **properties} if status else dict(properties)
-        return patch or None
+        properties = {**properties, **self._readings.get(uri, _NO_PROPERTIES)}
+        patch = {"Status": status, **properties} if status else properties
+        power = self._powers.get(uri)
+        return (_laid(patch, power) if power else patch) or None
 
     def _began_at(self, condition: Condition, now: str | None) -> str | None:
         if condition not in self._since:
             self._since[condition] = self._began(condition) or now
         return self._since[condition]
+
+
+def _laid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Patch:
+    """Return both patches as one, object by object; what is above wins."""
+    laid = dict(below)
+    for name, value in above.items():
+        known = laid.get(name)
+        both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        laid[name] = _laid(known, value) if both and known is not None else value
+    return laid

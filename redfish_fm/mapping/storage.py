@@ -3,17 +3,22 @@
 Pure. Redfish: Storage.v1_21_0, StorageController.v1_11_0; Swordfish: StoragePool.v1_9_1. To
 drivers a subsystem is the switch of its own attachments (docs/decisions/0008); to clients it is a
 Storage, its network ports are those of its one controller, and what the driver calls the device
-behind port D1 is the pool of capacity that namespaces are cut out of. Which drives that is made
-of nobody tells.
+behind port D1 is the pool of capacity that namespaces are cut out of. Its drives and its chassis
+are next door (`storage_chassis`).
 """
+
+from typing import Any
 
 from redfish_fm.fabric.model import Device, Host, Inventory, PartKind, Port, PortRole, Switch
 from redfish_fm.fabric.values import Binder, CapacityPool, Unit
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.device_cores import NO_WARNINGS
 from redfish_fm.mapping.device_names import OK
+from redfish_fm.mapping.host_scene import located
 from redfish_fm.mapping.hosts import system_uri
 from redfish_fm.mapping.read import BYTES_PER_MIB
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
+from redfish_fm.mapping.storage_chassis import render_storage_chassis
 
 CONTROLLER = "1"
 """Id of the one controller that a subsystem shows: it stands for those that its hosts get."""
@@ -42,6 +47,9 @@ def render_subsystem(out: Rendering, inventory: Inventory, switch: Switch) -> No
         switch.name,
         Identifiers=_nqn(device.nqn),
         Status=OK,
+        **render_storage_chassis(
+            out, switch, storage, _port_uri(switch.id, plugged.id.port), pool_uri(switch, device)
+        ),
         Controllers=out.collection(
             uris.STORAGE_CONTROLLERS.format(storage=switch.id),
             "StorageController",
@@ -115,12 +123,32 @@ def _render_controller(out: Rendering, fabric: str, switch: Switch, device: Devi
         Manufacturer=device.manufacturer,
         Model=switch.model,
         SerialNumber=switch.serial_number,
+        **_controller_details(switch),
         SupportedControllerProtocols=[NVME_OF],
         SupportedDeviceProtocols=["NVMe"],
-        NVMeControllerProperties={"ControllerType": "IO"},
+        NVMeControllerProperties={
+            "ControllerType": "IO",
+            "NVMeVersion": "2.0",
+            "NVMeSMARTCriticalWarnings": NO_WARNINGS,
+        },
         Ports=out.collection(ports, "Port", f"Ports of {switch.name}"),
         Status=OK,
     )
+
+
+def _controller_details(switch: Switch) -> dict[str, Any]:
+    if switch.hardware is None:
+        return {}
+    return {
+        "PartNumber": switch.hardware.part_number,
+        "FirmwareVersion": switch.hardware.firmware_version,
+        "Location": located(switch.id, "Embedded", 0),
+    }
+
+
+def pool_uri(switch: Switch, device: Device) -> str:
+    """Return the URI of the pool that a subsystem's namespaces are cut out of."""
+    return uris.STORAGE_POOL.format(storage=switch.id, pool=device.id)
 
 
 def _render_pool(

@@ -3,12 +3,16 @@
 The only place where a fabric Rule meets a MessageId. Messages name the URIs at fault in their
 arguments, because standard in-use messages take none; `ResourceInUse` follows where something
 is in use, for clients that look for it. 400 (the request can never be right) wins over 409.
+
+What a client has to look at is always told as the URI of a resource that is there: rules know
+fabrics and access by other names, and a new resource has no URI yet that would lead anywhere.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from redfish_fm.fabric.values import Rule, Violation
+from redfish_fm.mapping import uris
 from redfish_fm.redfish.errors import Message, RedfishError
 
 CONFLICT = "Base.PropertyValueResourceConflict"
@@ -17,9 +21,12 @@ IN_USE = "Base.ResourceInUse"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one rule is told. `template` gives the arguments of `key`, with {property}, {subject},
-    {holder} and {other} (the first of others) filled in; `property` is the one meant when the
-    violation has no pointer; `also` keys take no arguments and follow once.
+    """How one rule is told. `template` gives the arguments of `key`, with these filled in:
+    {property}, {subject}, {holder} (without one a message for each resource of others, or else the
+    subject), {other} (the first resource of others), {value} (the first of others, whatever it is),
+    {blamed} (the holder, or else the subject) and {fabric} (the URI of the fabric whose id the
+    holder is). `property` is the one meant when the violation has no pointer; `also` keys take no
+    arguments and follow once.
     """
 
     status: int
@@ -32,13 +39,20 @@ class Row:
 _CONFLICT_ARGS = ("{property}", "{subject}", "{holder}")
 
 
-def _in_use(name: str = "Links/Endpoints") -> Row:
-    return Row(409, CONFLICT, _CONFLICT_ARGS, name, (IN_USE,))
+_BLAMED = ("{property}", "{subject}", "{blamed}")
+"""What is the matter lies in the subject itself, unless a holder is said."""
+
+_ITSELF = ("{property}", "{subject}", "{subject}")
+"""What is the matter lies in the subject; the holder may be a zone that is not there yet."""
+
+
+def _in_use(name: str = "Links/Endpoints", args: tuple[str, ...] = _CONFLICT_ARGS) -> Row:
+    return Row(409, CONFLICT, args, name, (IN_USE,))
 
 
 TABLE: dict[Rule, Row] = {
     Rule.HOST_SHARING: _in_use(),
-    Rule.ZONE_MANY_HOSTS: _in_use(),
+    Rule.ZONE_MANY_HOSTS: _in_use(args=("{property}", "{subject}", "{other}")),
     Rule.ZONE_UNIT_TWICE: _in_use(),
     Rule.CONNECTION_NO_COMMON_ZONE: Row(409, CONFLICT, _CONFLICT_ARGS, "Links/TargetEndpoints"),
     Rule.CONNECTION_CHUNK_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "MemoryChunkInfo"),
@@ -46,7 +60,7 @@ TABLE: dict[Rule, Row] = {
         400, "Base.PropertyMissing", ("{holder}",), "MemoryChunkInfo"
     ),
     Rule.CONNECTION_ACCESS: Row(
-        400, CONFLICT, _CONFLICT_ARGS, "MemoryChunkInfo/AccessCapabilities"
+        400, CONFLICT, ("{property}", "{holder}", "{subject}"), "MemoryChunkInfo/AccessCapabilities"
     ),
     Rule.LD_HOST: _in_use("MemoryChunkInfo"),
     Rule.LD_FM_OWNED: Row(
@@ -54,22 +68,24 @@ TABLE: dict[Rule, Row] = {
     ),
     Rule.NO_FREE_VPPB: Row(409, "Base.ResourceExhaustion", ("{other}",)),
     Rule.NO_PATH: Row(409, CONFLICT, _CONFLICT_ARGS),
-    Rule.TARGET_UNAVAILABLE: Row(409, CONFLICT, _CONFLICT_ARGS),
+    Rule.TARGET_UNAVAILABLE: Row(409, CONFLICT, _BLAMED),
     Rule.DUPLICATE_MEMBER: Row(400, "Base.PropertyValueIncorrect", ("{property}", "{subject}")),
     Rule.UNKNOWN_MEMBER: Row(400, "Base.ResourceMissingAtURI", ("{subject}",)),
-    Rule.FOREIGN_FABRIC: Row(400, CONFLICT, _CONFLICT_ARGS),
-    Rule.NOT_BINDABLE: Row(400, "Base.PropertyMissing", ("ConnectedEntities",)),
+    Rule.FOREIGN_FABRIC: Row(400, CONFLICT, ("{property}", "{subject}", "{fabric}")),
+    Rule.NOT_BINDABLE: Row(400, CONFLICT, _BLAMED),
     Rule.ENDPOINT_IN_USE: _in_use("Links"),
     Rule.ZONE_IN_USE: _in_use("Links"),
     Rule.PORT_HAS_INITIATOR: _in_use("Links/ConnectedPorts"),
     Rule.ZONE_TYPE: Row(400, "Base.PropertyValueError", ("{property}",), "ZoneType"),
-    Rule.ZONE_NESTING: Row(400, CONFLICT, _CONFLICT_ARGS, "Links/ContainsZones"),
+    Rule.ZONE_NESTING: Row(400, CONFLICT, _ITSELF, "Links/ContainsZones"),
     Rule.CONNECTION_SIDES: Row(
         400, "Base.PropertyValueConflict", ("{property}", "{holder}"), "Links/InitiatorEndpoints"
     ),
     Rule.CONNECTION_REGION_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "MemoryRegionInfo"),
     Rule.CONNECTION_VOLUME_FOREIGN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo"),
-    Rule.CONNECTION_LUN: Row(400, CONFLICT, _CONFLICT_ARGS, "VolumeInfo/LUN"),
+    Rule.CONNECTION_LUN: Row(
+        400, CONFLICT, ("{property}", "{value}", "{holder}"), "VolumeInfo/LUN"
+    ),
     Rule.SHARING_NEEDS_REGION: _in_use("MemoryChunkInfo"),
     Rule.NOT_CARVABLE: Row(
         400, "Base.ResourceCreationConflict", ("{holder}",), "MemoryChunkSizeMiB"
@@ -95,8 +111,14 @@ TABLE: dict[Rule, Row] = {
 }
 
 
-BY_HOLDER: dict[Rule, Row] = {Rule.NOT_BINDABLE: Row(400, CONFLICT, _CONFLICT_ARGS)}
-"""Rules that are told in another way where the violation names a holder: the member's device."""
+BY_PLACE: dict[tuple[Rule, str], Row] = {
+    # A new endpoint has to say it; of a member of a zone, others do not say it in their body.
+    (Rule.NOT_BINDABLE, "/ConnectedEntities"): Row(
+        400, "Base.PropertyMissing", ("ConnectedEntities",)
+    ),
+    (Rule.ZONE_NESTING, "/ZoneType"): Row(400, CONFLICT, _CONFLICT_ARGS),
+}
+"""Rules that are told in another way where the violation has that pointer."""
 
 
 def to_messages(
@@ -110,24 +132,47 @@ def to_messages(
     told: dict[Message, None] = {}
     also: dict[Message, None] = {}
     for violation in sorted(violations, key=lambda each: TABLE[each.rule].status):
-        told_by = BY_HOLDER if violation.holder is not None else TABLE
-        row = told_by.get(violation.rule, TABLE[violation.rule])
+        place = (violation.rule, violation.pointer or "")
+        row = BY_PLACE.get(place, TABLE[violation.rule])
         pointer = (pointers or {}).get(violation.subject, violation.pointer)
-        told[_message(row, violation, pointer)] = None
+        told.update((each, None) for each in _told(row, violation, pointer))
         also.update((Message(key), None) for key in row.also)
     return (*told, *also)
 
 
-def _message(row: Row, violation: Violation, pointer: str | None) -> Message:
+_OWN_HOST_FIRST = frozenset({Rule.HOST_SHARING, Rule.LD_HOST, Rule.SHARING_NEEDS_REGION})
+"""Rules whose others begin with the host that wants what the rest has."""
+
+
+def _told(row: Row, violation: Violation, pointer: str | None) -> Iterator[Message]:
+    """Yield a message for each resource that is in the way: an argument is one URI."""
     place = (pointer or row.property).lstrip("#/")
+    others = _resources(violation.others)
     words = {
         "property": place,
         "subject": violation.subject,
-        "holder": violation.holder or " ".join(violation.others) or violation.subject,
-        "other": next(iter(violation.others), violation.subject),
+        "other": (others or [violation.subject])[0],
+        "value": (violation.others or (violation.subject,))[0],
+        "blamed": violation.holder or violation.subject,
+        "fabric": violation.subject,
     }
-    args = tuple(part.format(**words) for part in row.template)
-    return Message(row.key, args, (f"#/{place}",))
+    if violation.holder is not None:
+        words["fabric"] = uris.FABRIC.format(fabric=violation.holder)
+    for holder in _holders(violation):
+        args = tuple(part.format(**words, holder=holder) for part in row.template)
+        yield Message(row.key, args, (f"#/{place}",))
+
+
+def _holders(violation: Violation) -> list[str]:
+    if violation.holder is not None:
+        return [violation.holder]
+    rivals = violation.others[1:] if violation.rule in _OWN_HOST_FIRST else ()
+    return _resources(rivals or violation.others) or [violation.subject]
+
+
+def _resources(others: Iterable[str]) -> list[str]:
+    """Return the URIs; a host may be known by a durable name only, and states stand there too."""
+    return [each for each in others if each.startswith("/")]
 
 
 def to_error(

@@ -50,15 +50,15 @@ def _bound(uri: str, fabric: str, vppb: VppbId, port: str, tip: Tip) -> Draft:
     vcs = tip.index.vcss.get((vppb.switch, vppb.vcs))
     host = None if vcs is None else vcs.host
     if host is None:
-        raise to_error([Violation(Rule.NO_PATH, port, vppb.switch, _POINTER)])
+        switch = tip.facts.switch_uris.get((fabric, vppb.switch), uri)
+        raise to_error([Violation(Rule.NO_PATH, port, switch, _POINTER)])
     grant = tip.index.vppb_grants.get(uri)
     if grant is not None and grant.unit == unit and _port(tip.overlay(uri)) == port:
         return Draft(OutcomeKind.NO_OPERATION, uri)
     found = check_vppb(tip.index, vppb, unit, host, holder=uri, status=tip.status)
     if not found:
         _refuse_foreign(uri, vppb, port, tip)
-    # What the client named is the port, not what is behind it.
-    found = [replace(each, subject=port) if each.subject == unit else each for each in found]
+    found = [_as_asked(each, port, unit) for each in found]
     wanted = wanted_by_vppb(tip.index, vppb, unit)
     asked = Grant(
         OutcomeKind.CHANGED,
@@ -76,6 +76,13 @@ def _bound(uri: str, fabric: str, vppb: VppbId, port: str, tip: Tip) -> Draft:
     return to_draft(asked, tip)
 
 
+def _as_asked(violation: Violation, port: str, unit: str) -> Violation:
+    """Return the violation about the port, which is what the client named, not what is behind."""
+    if violation.rule is Rule.TARGET_UNAVAILABLE:
+        return replace(violation, subject=port, holder=violation.subject)
+    return replace(violation, subject=port) if violation.subject == unit else violation
+
+
 def _unbound(uri: str, fabric: str, vppb: VppbId, tip: Tip) -> Draft:
     found = check_vppb(tip.index, vppb, None, "", holder=uri)
     if not found and uri not in tip.index.vppb_grants:
@@ -91,7 +98,7 @@ def _unit_at(port: str, fabric: str, vppb: VppbId, tip: Tip) -> str:
         raise refusals.bad_content(refusals.missing_reference(port, _POINTER))
     place = tip.facts.port_at(port)
     if place is None or place[1].switch != vppb.switch:
-        switch = tip.facts.switch_uris.get((fabric, vppb.switch), vppb.switch)
+        switch = tip.facts.switch_uris.get((fabric, vppb.switch), port)
         told = messages.property_value_resource_conflict("Links/Port", port, switch, _POINTER)
         raise refusals.bad_content(told)
     if (tip.document(port) or {}).get("PortType") == PortRole.UPSTREAM.value:

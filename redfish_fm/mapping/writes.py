@@ -16,6 +16,7 @@ from redfish_fm.mapping import (
     endpoints,
     generic,
     groups,
+    power,
     refusals,
     regions,
     roles,
@@ -75,6 +76,9 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
 
 LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
     ("CXLLogicalDevice", WriteKind.PATCH): bandwidth.patch,
+    ("ComputerSystem", WriteKind.ACTION): power.reset,
+    ("ComputerSystem", WriteKind.PATCH): power.patch,
+    ("Manager", WriteKind.ACTION): power.reset_manager,
     ("VirtualPCI2PCIBridge", WriteKind.PATCH): vppbs.patch,
 }
 """What has rules of its own where it is laid over inventory; the rest is generic too."""

@@ -37,9 +37,15 @@ _TRANSPORT: Mapping[int, Message] = {
 
 
 class Answers:
-    """Makes responses; keeps the headers that repeat."""
+    """Makes responses; keeps the headers that repeat.
 
-    def __init__(self, registries: Registries, catalog: Catalog) -> None:
+    `further` are headers of a GET by URI; where our own have the name, ours are sent.
+    """
+
+    def __init__(
+        self, registries: Registries, catalog: Catalog, further: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        self._further = further
         self._registries = registries
         self._catalog = catalog
         self._headers: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
@@ -48,6 +54,10 @@ class Answers:
         """Return a resource or document as a GET gives it."""
         found = target.shown
         headers = {**self._base(target), "ETag": found.etag}
+        further = self._further.get(found.uri)
+        if further is not None:
+            own = {name.lower() for name in headers}
+            headers |= {name: text for name, text in further.items() if name.lower() not in own}
         return Response(200, headers, found.body)
 
     def not_modified(self, target: Target) -> Response:

@@ -12,7 +12,7 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.properties import PropertyInfo
-from redfish_fm.redfish.values import ActionVoice, PropertyVoice, ValueCheck, pointer_to
+from redfish_fm.redfish.values import ActionVoice, PropertyVoice, ValueCheck, is_id, pointer_to
 
 MESSAGES_MAX = 64
 """Messages in one answer; a hostile body could cause as many as it has names."""
@@ -30,6 +30,7 @@ def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
         raise ValueError(f"{info.name} can not be created")
     walk = _Walk(table.allowed, patching=False)
     walk.body(info.properties, body)
+    _check_id(walk.check, body)
     missing = [path for path in sorted(table.required) if _absent(body, path)]
     for path in missing:
         walk.check.told.append(
@@ -75,6 +76,14 @@ def check_action(info: ActionInfo, body: Mapping[str, Any]) -> list[Message]:
                 messages.action_parameter_missing(info.name, name, pointer_to("#", name))
             )
     return limited(check.told)
+
+
+def _check_id(check: ValueCheck, body: Mapping[str, Any]) -> None:
+    """Tell an Id that can not be the last segment of a URI, if nothing else is told of it."""
+    wished = body.get("Id")
+    told = any("#/Id" in message.related for message in check.told)
+    if isinstance(wished, str) and not is_id(wished) and not told:
+        check.voice.format_error(check.told, wished, "Id", "#/Id")
 
 
 def limited(found: list[Message]) -> list[Message]:

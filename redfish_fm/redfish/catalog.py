@@ -7,7 +7,7 @@ are first asked for.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -111,9 +111,16 @@ class TypeInfo:
         if unknown:
             raise ValueError(f"{SERVICE_FILE} names unknown actions: {sorted(unknown)}")
         return {
-            name: ActionInfo(name, request, name in self.row.actions)
+            name: ActionInfo(name, self._limited(name, request), name in self.row.actions)
             for name, request in requests.items()
         }
+
+    def _limited(
+        self, action: str, request: Mapping[str, PropertyInfo]
+    ) -> Mapping[str, PropertyInfo]:
+        """Return the parameters with the values that they may have here."""
+        values = self.row.values.get(action, {})
+        return {**request, **{n: replace(request[n], enum=known) for n, known in values.items()}}
 
     @cached_property
     def overlay_here(self) -> frozenset[str]:

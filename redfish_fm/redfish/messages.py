@@ -200,6 +200,11 @@ def resource_in_use() -> Message:
     return Message("Base.ResourceInUse")
 
 
+def resource_in_standby() -> Message:
+    """The resource takes no request in the power state it is in."""
+    return Message("Base.ResourceInStandby")
+
+
 def resource_already_exists(type_name: str, name: str, value: str, *related: str) -> Message:
     """The value of that property is taken."""
     return Message("Base.ResourceAlreadyExists", (type_name, name, value), related)
@@ -368,6 +373,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     session_limit_exceeded,
     resource_cannot_be_deleted,
     resource_in_use,
+    resource_in_standby,
     resource_already_exists,
     resource_not_found,
     resource_missing_at_uri,

@@ -7,7 +7,7 @@ write means is `commit`'s business; what there is to read, the view's.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from redfish_fm.redfish import etag, messages, self_service
@@ -67,7 +67,8 @@ class Service:
     ended, and without it the header is not evaluated; `odata_types` are further types that
     imported documents have, for $metadata; `served` lists every URI there is, for the OpenAPI
     document, which is not served without it; `page_size` is how many members of a collection one
-    answer holds at most (None: all).
+    answer holds at most (None: all); `headers` are further ones of a GET, and `xml` further
+    documents, by URI.
     """
 
     def __init__(
@@ -88,6 +89,8 @@ class Service:
         served: Callable[[], Iterable[str]] | None = None,
         body_bytes_max: int = BODY_BYTES_MAX,
         page_size: int | None = None,
+        headers: Mapping[str, Mapping[str, str]] | None = None,
+        xml: Mapping[str, bytes] | None = None,
     ) -> None:
         self._catalog = catalog
         self._privileges = privileges
@@ -101,8 +104,8 @@ class Service:
             view, self._session_resources, Tasks(catalog, registries), Advertised(catalog)
         )
         self._reader = Reader(catalog, resources, page_size)
-        self._answers = Answers(registries, catalog)
-        self._targets = Targets(catalog, resources, metadata(catalog, odata_types))
+        self._answers = Answers(registries, catalog, headers or {})
+        self._targets = Targets(catalog, resources, metadata(catalog, odata_types), xml or {})
         self._authenticator = Authenticator(sessions, accounts, roles or Roles(catalog.roles))
         logins = Logins(catalog, sessions, accounts, self._session_resources, self._answers)
         own = privileges.own_properties("ManagerAccount")

@@ -41,6 +41,8 @@ class ServiceRow:
     overlay: frozenset[str] = frozenset()
     deletable: bool = False
     actions: frozenset[str] = frozenset()
+    values: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    """Action -> parameter -> the values it may have here."""
     derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     observed: frozenset[str] = frozenset()
     """Dotted paths that observation owns where a driver is at work."""
@@ -58,6 +60,10 @@ def service_row(row: Mapping[str, Any]) -> ServiceRow:
         overlay=frozenset(row.get("overlay", ())),
         deletable=bool(row.get("deletable")),
         actions=frozenset(row.get("actions", ())),
+        values={
+            action: {name: frozenset(values) for name, values in parameters.items()}
+            for action, parameters in row.get("values", {}).items()
+        },
         derived={
             path: tuple((source, link) for source, link in sources)
             for path, sources in row.get("derived", {}).items()

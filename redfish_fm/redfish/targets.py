@@ -6,6 +6,7 @@ resource is.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -73,12 +74,15 @@ def normal(path: str) -> str:
 class Targets:
     """Looks paths up."""
 
-    def __init__(self, catalog: Catalog, resources: Resources, metadata: bytes) -> None:
+    def __init__(
+        self, catalog: Catalog, resources: Resources, metadata: bytes, xml: Mapping[str, bytes]
+    ) -> None:
         self._catalog = catalog
         self._resources = resources
         self._allow: dict[tuple[str, Origin], tuple[str, ...]] = {}
         self._collection_allow: dict[str, tuple[str, ...]] = {}
         self._documents = {
+            **{uri: _document(uri, content, XML) for uri, content in xml.items()},
             VERSION_DOCUMENT: _document(VERSION_DOCUMENT, VERSIONS, JSON),
             METADATA: _document(METADATA, metadata, XML),
             **{uri: _document(uri, csdl, XML) for uri, csdl in catalog.oem_csdl.items()},

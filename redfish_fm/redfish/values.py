@@ -18,11 +18,18 @@ _VALUE_CHARS_MAX = 200
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """What no text of a person or device has: C0 control characters but tab and line ends, and DEL."""
 
-STRING_CHARS_MAX = 65_536
-"""Of any string: the longest that there is a use for is a chain of certificates."""
+STRING_CHARS_MAX = 4_096
+"""Of any string, and of what a link leads to: no schema says a length, and a page of text is more
+than any property needs. What is in Oem is the client's own; only the size of a body limits it."""
 
-CHARS_MAX = {"Name": 256, "Description": 4_096}
-"""Of what people write for people; every list of resources shows it."""
+CHARS_MAX = {"Name": 256, "CertificateString": 65_536}
+"""Every list of resources shows a Name; a certificate may bring its whole chain."""
+
+# Unreserved characters of RFC 3986: an Id is a URI segment and needs no escaping (PROTOCOL 7).
+_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+
+RESERVED_IDS = frozenset({"Members"})
+"""COLLECTION/Members means the collection itself (DSP0266, POST to a collection)."""
 
 HIDDEN = "(not shown)"
 """What stands for the refused value of a write-only property, or of Session.Password."""
@@ -167,6 +174,8 @@ class ValueCheck:
             case Kind.MIXED:
                 if not any(_IS[each](value) for each in info.types):
                     self.voice.type_error(self.told, value, name, place)
+                elif isinstance(value, str):
+                    self._string(info, value, name, place)
             case Kind.LINK:
                 self._link_or_object(info, value, name, place)
             case Kind.ARRAY:
@@ -228,6 +237,8 @@ class ValueCheck:
             return
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)
+        elif len(value) > STRING_CHARS_MAX:
+            self.voice.bad_length(self.told, value, "@odata.id", place)
         elif not value.startswith("/"):
             self.voice.format_error(self.told, value, name, place)
 
@@ -280,6 +291,11 @@ class ValueCheck:
 def chars_max(name: str) -> int:
     """Return how many characters a string property or parameter of that name may have."""
     return CHARS_MAX.get(name, STRING_CHARS_MAX)
+
+
+def is_id(text: str) -> bool:
+    """Return whether a resource can have the Id that a client wishes for."""
+    return _ID.fullmatch(text) is not None and set(text) != {"."} and text not in RESERVED_IDS
 
 
 def quoted(value: Any) -> str:

@@ -23,23 +23,21 @@ class Documents:
     others: Collection[str]
 
 
-def check_documents(tree: Documents) -> list[Defect]:
-    """Return all defects, in the order of the documents and, inside one, of its objects."""
-    defects: list[Defect] = []
+def check_documents(tree: Documents) -> Iterator[Defect]:
+    """Yield all defects, in the order of the documents and, inside one, of its objects."""
     owners: dict[str, str] = {}
     if ROOT not in tree.documents:
-        defects.append(
-            _defect(DefectKind.DANGLING, "index.json", "", "the service root has no document")
-        )
+        text = "the service root has no document"
+        yield _defect(DefectKind.DANGLING, "index.json", "", text)
     for uri, document in tree.documents.items():
         file = tree.files[uri]
-        defects += _identity(uri, file, document, owners)
+        yield from _identity(uri, file, document, owners)
+        yield from _id(tree, uri)
         for pointer, value in objects(document):
-            defects += _counts(file, pointer, value)
-            defects += _repeated_members(file, pointer, value)
+            yield from _counts(file, pointer, value)
+            yield from _repeated_members(file, pointer, value)
             if pointer:
-                defects += _reference(tree, file, pointer, value)
-    return defects
+                yield from _reference(tree, file, pointer, value)
 
 
 def _identity(
@@ -60,6 +58,15 @@ def _identity(
     first = owners.setdefault(_trimmed(claimed), file)
     if first != file:
         yield _defect(DefectKind.DUPLICATE_ID, file, pointer, f"{claimed} is also that of {first}")
+
+
+def _id(tree: Documents, uri: str) -> Iterator[Defect]:
+    """A member's URI is that of its collection and its Id; single resources are called anything."""
+    collection, _, name = uri.rpartition("/")
+    id_ = tree.documents[uri].get("Id", name)
+    if isinstance(tree.documents.get(collection, {}).get("Members"), list) and id_ != name:
+        text = f"Id is {id_!r}, the URI ends in {name!r}"
+        yield _defect(DefectKind.OTHER_ID, tree.files[uri], "/Id", text)
 
 
 def _counts(file: str, pointer: str, value: Mapping[str, Any]) -> Iterator[Defect]:

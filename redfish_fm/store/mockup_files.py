@@ -6,6 +6,7 @@ link out of it, and unpacks no more than its limits allow.
 
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -33,12 +34,16 @@ class Limits:
 
     file_count: int = 200_000
     file_bytes: int = 16 * 1024 * 1024
-    total_bytes: int = 1024 * 1024 * 1024
+    total_bytes: int = 512 * 1024 * 1024
     ratio: int = 200
     """Unpacked by packed size of one member; JSON of a real service packs 5 to 50 times."""
 
 
 DEFAULT_LIMITS = Limits()
+_ENTRIES_PER_FILE = 4
+"""Files and folders of any kind that may be met for each one of `file_count` that is read."""
+_DIRECTORY_BYTES_PER_FILE = 256
+"""Of an archive's table of contents; 46 and a name that is seldom longer than 150."""
 _RATIO_FREE_BYTES = 1024 * 1024  # a small file may pack as well as it likes: it stays small
 
 
@@ -70,7 +75,7 @@ def open_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> MockupSource:
         raise MockupError(f"{path}: there is no such folder or zip archive")
     try:
         return _Archive(path, limits)
-    except (zipfile.BadZipFile, OSError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise MockupError(f"{path}: not a readable zip archive: {error}") from error
 
 
@@ -86,12 +91,19 @@ class _Counted:
         if count > self.limits.file_count:
             raise MockupError(f"{self.path}: more than {self.limits.file_count} files")
 
-    def add_bytes(self, content: bytes) -> bytes:
-        if len(content) > self.limits.file_bytes:
-            raise FileRefused(f"larger than {self.limits.file_bytes} bytes")
-        self._total_bytes += len(content)
+    def add_entries(self, count: int) -> None:
+        if count > _ENTRIES_PER_FILE * self.limits.file_count:
+            raise MockupError(f"{self.path}: too many files and folders to be a mockup")
+
+    def add_bytes(self, count: int) -> None:
+        """Count what is read, whatever becomes of it: reading takes time too."""
+        self._total_bytes += count
         if self._total_bytes > self.limits.total_bytes:
             raise MockupError(f"{self.path}: more than {self.limits.total_bytes} bytes")
+
+    def checked(self, content: bytes) -> bytes:
+        if len(content) > self.limits.file_bytes:
+            raise FileRefused(f"larger than {self.limits.file_bytes} bytes")
         return content
 
 
@@ -110,14 +122,16 @@ class _Folder:
         return sorted(names)
 
     def refused(self) -> list[tuple[str, str]]:
-        return self._refused
+        return sorted(self._refused)
 
     def read(self, name: str) -> bytes:
         try:
             place = (self._root / name).resolve(strict=True)
             if not place.is_relative_to(self._root):
                 raise FileRefused("a link that leads out of the mockup")
-            return self._counted.add_bytes(_read_regular(place, self._counted.limits.file_bytes))
+            content = _read_regular(place, self._counted.limits.file_bytes)
+            self._counted.add_bytes(len(content))
+            return self._counted.checked(content)
         except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links (Python < 3.13)
             raise FileRefused(f"not readable: {error}") from error
 
@@ -125,16 +139,31 @@ class _Folder:
         pass
 
     def _walk(self) -> Iterator[str]:
-        for folder, subfolders, files in os.walk(self._root):
-            place = Path(folder)
-            for name in subfolders:
-                if (place / name).is_symlink():
-                    self._refused.append((self._name(place / name), "a link to a folder"))
-            for name in files:
-                yield self._name(place / name)
+        """Yield the names of all that is no folder, without a stack that depth could exhaust."""
+        folders, met = [""], 0
+        while folders:
+            inside = folders.pop()
+            try:
+                with os.scandir(self._root / inside) as entries:
+                    for entry in entries:
+                        met += 1
+                        self._counted.add_entries(met)
+                        name = inside + entry.name
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(f"{name}/")
+                        elif self._is_taken(name, entry):
+                            yield name
+            except OSError as error:
+                self._refused.append((printable(inside), f"not readable: {error.strerror}"))
 
-    def _name(self, place: Path) -> str:
-        return place.relative_to(self._root).as_posix()
+    def _is_taken(self, name: str, entry: "os.DirEntry[str]") -> bool:
+        if entry.is_symlink() and (self._root / name).is_dir():  # False where it leads nowhere
+            self._refused.append((printable(name), "a link to a folder"))
+        elif name.endswith(SUFFIXES) and not name.isprintable():
+            self._refused.append((printable(name), _NAME_UNUSABLE))
+        else:
+            return True
+        return False
 
 
 def _read_regular(place: Path, size_bytes_max: int) -> bytes:
@@ -149,6 +178,8 @@ def _read_regular(place: Path, size_bytes_max: int) -> bytes:
 class _Archive:
     def __init__(self, path: Path, limits: Limits) -> None:
         self._counted = _Counted(path, limits)
+        if _directory_bytes(path) > _DIRECTORY_BYTES_PER_FILE * limits.file_count:
+            raise MockupError(f"{path}: more than {limits.file_count} files")
         self._zip = zipfile.ZipFile(path)
         self._members: dict[str, zipfile.ZipInfo] = {}
         self._refused: list[tuple[str, str]] = []
@@ -164,16 +195,17 @@ class _Archive:
         return sorted(self._members)
 
     def refused(self) -> list[tuple[str, str]]:
-        return self._refused
+        return sorted(self._refused)
 
     def read(self, name: str) -> bytes:
         member = self._members[name]
         limits = self._counted.limits
         if member.file_size > max(_RATIO_FREE_BYTES, limits.ratio * member.compress_size):
             raise FileRefused(f"packed more than {limits.ratio} times")
+        self._counted.add_bytes(min(member.file_size, limits.file_bytes + 1))
         try:
             with self._zip.open(member) as file:
-                return self._counted.add_bytes(file.read(limits.file_bytes + 1))
+                return self._counted.checked(file.read(limits.file_bytes + 1))
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise FileRefused(f"damaged: {error}") from error
         except (RuntimeError, NotImplementedError) as error:
@@ -192,13 +224,49 @@ class _Archive:
         if reason is None:
             self._members[name] = member
         else:
-            self._refused.append((name, reason))
+            self._refused.append((printable(name), reason))
+
+
+_END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
+
+
+def _directory_bytes(path: Path) -> int:
+    """Return how long an archive says its table of contents is, before it is read into memory.
+
+    Where two places say it (APPNOTE "end of central directory record", zip64), the larger counts.
+    """
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - _TAIL_BYTES))
+        tail = file.read()
+    found = [0]
+    for mark, offset, form in ((_END, 12, "<L"), (_END_64, 40, "<Q")):
+        place = tail.rfind(mark)
+        size = tail[place + offset :][: struct.calcsize(form)]
+        if place >= 0 and len(size) == struct.calcsize(form) and size.strip(b"\xff"):
+            found.append(struct.unpack(form, size)[0])
+    return max(found)
+
+
+_TAIL_BYTES = (1 << 16) + 22 + 20 + 56  # the longest comment, and the records before it
+
+
+def printable(name: str) -> str:
+    """Return a file's name as it can stand in one line of a report."""
+    return name if name.isprintable() else ascii(name)
+
+
+_NAME_UNUSABLE = "a name with characters that can not be shown"
+"""Control characters, halves of surrogate pairs: such a name can stand in no URI."""
 
 
 def _unsafe(member: zipfile.ZipInfo) -> str | None:
     name = member.filename
     if "\\" in name or name[1:2] == ":" or not {"", ".", ".."}.isdisjoint(name.split("/")):
         return "a name that may lead out of the mockup"
-    if stat.S_ISLNK(member.external_attr >> 16):
-        return "a link"
+    if not name.isprintable():
+        return _NAME_UNUSABLE
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):  # 0: packed where files have no such kinds
+        return "a link" if kind == stat.S_IFLNK else "no regular file"
     return None

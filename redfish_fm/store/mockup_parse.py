@@ -5,6 +5,8 @@ Pure: bytes in, a document and its defects out. Knows JSON and encodings, not Re
 
 import codecs
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,17 +15,34 @@ from typing import Any
 
 DEPTH_MAX = 100
 """Nesting of real documents stays below 20; deeper ones would exhaust recursive readers."""
+VALUES_MAX = 500_000
+"""Values in one document: a value costs up to 100 bytes of memory, however short its text."""
+_INTEGERS = range(-(2**63), 2**64)
+"""What a client with 64 bits can hold, and what our own JSON encoder writes."""
+
+
+class Severity(Enum):
+    """How bad a defect is."""
+
+    ERROR = "error"
+    """Something of the mockup is not served."""
+    WARNING = "warning"
+    """Wrong, and served all the same: as it is, or put right."""
+    NOTE = "note"
+    """Nothing wrong with the files; what was assumed where they say nothing."""
 
 
 class DefectKind(Enum):
-    """What is wrong; each kind is one row of a report."""
+    """What is wrong; each kind is one row of docs/mockups.md."""
 
     REFUSED = "refused"
     """A file that was not read: too large, a link out of the tree, damaged."""
     ENCODING = "encoding"
     """Not plain UTF-8; read all the same."""
     SYNTAX = "syntax"
-    """Not JSON; the document is left out."""
+    """Not JSON, or no document; it is left out."""
+    NUMBER = "number"
+    """NaN, infinite, or beyond 64 bits; null stands in its place."""
     DUPLICATE_NAME = "duplicate-name"
     """One property twice in an object; the last one counts."""
     MISSING_ID = "missing-id"
@@ -32,12 +51,26 @@ class DefectKind(Enum):
     """An @odata.id that is not the file's place; the place counts."""
     DUPLICATE_ID = "duplicate-id"
     """One @odata.id in two documents, or one member twice in a collection."""
+    OTHER_ID = "other-id"
+    """An Id of a collection's member that is not the last segment of its URI."""
     FOREIGN_PREFIX = "foreign-prefix"
     """A reference that does not begin with the service root's URI."""
     DANGLING = "dangling"
     """A reference to a resource, or a place in one, that the mockup does not have."""
     COUNT = "count"
     """A count that is absent, no integer, or not the number of elements."""
+    HEADER = "header"
+    """A headers.json, or one header in it, that can not be sent."""
+    UNLISTED = "unlisted"
+    """So much is wrong that not all of it is listed."""
+
+    @property
+    def severity(self) -> Severity:
+        """How bad defects of this kind are."""
+        return Severity.ERROR if self in _ERRORS else Severity.WARNING
+
+
+_ERRORS = frozenset({DefectKind.REFUSED, DefectKind.SYNTAX})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +104,36 @@ def parse_document(file: str, content: bytes) -> Parsed:
     """Return the JSON object in `content`. Never raises."""
     parsed = Parsed()
     text = _decoded(file, content, parsed.defects)
-    repeated: list[str] = []
+    pairs = _Pairs()
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs(repeated), parse_constant=_no_constant)
-        fault = _unusable(value)
-        if fault is not None:
-            raise ValueError(fault)
+        if text.count(",") + text.count("[") + text.count("{") > VALUES_MAX:
+            raise _Unusable(f"more than {VALUES_MAX} values")
+        value = json.loads(text, object_pairs_hook=pairs)
+        _check_usable(value, text)
     except json.JSONDecodeError as error:
-        parsed.defects.append(
-            Defect(DefectKind.SYNTAX, file, "", error.lineno, error.colno, error.msg)
-        )
-    except (ValueError, RecursionError) as error:
-        parsed.defects.append(Defect(DefectKind.SYNTAX, file, "", 1, 1, str(error)))
+        parsed.defects.append(_at(file, error.lineno, error.colno, error.msg))
+    except _Unusable as error:
+        parsed.defects.append(_at(file, *_line_and_column(text, error.place), str(error)))
+    except RecursionError:
+        place = _too_deep_at(text)
+        parsed.defects.append(_at(file, *_line_and_column(text, place), _TOO_DEEP))
+    except ValueError:  # Python's own limit on digits (PYTHONINTMAXSTRDIGITS)
+        place = _outside_strings(text, r"\d{4000}")
+        told = "an integer of thousands of digits"
+        parsed.defects.append(_at(file, *_line_and_column(text, place), told))
     else:
         parsed.document = value
-        parsed.defects += [
-            Defect(DefectKind.DUPLICATE_NAME, file, "", None, None, f"property {name!r} twice")
-            for name in repeated
-        ]
+        parsed.defects += _named_twice(file, value, pairs.repeated)
+        if _MAYBE_WILD.search(text):
+            parsed.defects += _without_wild_numbers(file, value)
     return parsed
 
 
 def objects(document: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every JSON object in `document` with its JSON pointer, outermost first, in order."""
-    stack = [("", document)]
-    while stack:
-        pointer, value = stack.pop()
+    for pointer, value in _containers(document):
         if isinstance(value, dict):
             yield pointer, value
-        children = _children(value)
-        stack += [(f"{pointer}/{escaped(key)}", child) for key, child in reversed(children)]
 
 
 def resolve(document: Any, pointer: str) -> bool:
@@ -120,22 +153,66 @@ def resolve(document: Any, pointer: str) -> bool:
     return True
 
 
-class _Pairs:
-    """Makes objects of pairs and notes the names that come twice."""
+def escaped(key: object) -> str:
+    """Return `key` as one token of a JSON pointer."""
+    return str(key).replace("~", "~0").replace("/", "~1")
 
-    def __init__(self, repeated: list[str]) -> None:
-        self._repeated = repeated
+
+class _Unusable(ValueError):
+    """Valid JSON, and yet no document that can be served; `place` is an index into the text."""
+
+    def __init__(self, told: str, place: int = 0) -> None:
+        super().__init__(told)
+        self.place = place
+
+
+_TOO_DEEP = f"nested deeper than {DEPTH_MAX}"
+
+
+class _Pairs:
+    """Makes objects of pairs and keeps those in which a name comes twice, with these names."""
+
+    def __init__(self) -> None:
+        self.repeated: list[tuple[dict[str, Any], list[str]]] = []
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) != len(pairs):
             counts = Counter(name for name, _ in pairs)
-            self._repeated += [name for name, count in counts.items() if count > 1]
+            self.repeated.append((made, [name for name, count in counts.items() if count > 1]))
         return made
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+def _named_twice(
+    file: str, document: Any, repeated: list[tuple[dict[str, Any], list[str]]]
+) -> Iterator[Defect]:
+    if not repeated:
+        return
+    found = {id(made): names for made, names in repeated}
+    for pointer, value in objects(document):
+        for name in found.get(id(value), ()):
+            place = f"{pointer}/{escaped(name)}"
+            text = f"property {name!r} twice"
+            yield Defect(DefectKind.DUPLICATE_NAME, file, place, None, None, text)
+
+
+_MAYBE_WILD = re.compile(r"NaN|Infinity|\d{19}|\d[eE]\+?\d{3}")
+"""What a text has that has such a number, so that others are spared the search."""
+
+
+def _without_wild_numbers(file: str, document: Any) -> Iterator[Defect]:
+    """Put null where a number is that no client can read, and say so."""
+    for pointer, container in _containers(document):
+        for key, value in _children(container):
+            if type(value) in (int, float) and not _is_readable(value):
+                container[key] = None
+                text = "no number that clients can read; null is served"
+                place = f"{pointer}/{escaped(key)}"
+                yield Defect(DefectKind.NUMBER, file, place, None, None, text)
+
+
+def _is_readable(number: int | float) -> bool:
+    return number in _INTEGERS if isinstance(number, int) else math.isfinite(number)
 
 
 def _decoded(file: str, content: bytes, defects: list[Defect]) -> str:
@@ -153,20 +230,34 @@ def _decoded(file: str, content: bytes, defects: list[Defect]) -> str:
         return content.removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
-def _unusable(value: Any) -> str | None:
-    """Return why `value` is no document that can be served, or None."""
+def _check_usable(value: Any, text: str) -> None:
+    """Raise _Unusable where `value` is no document that can be served."""
     if not isinstance(value, dict):
-        return "not a JSON object"
+        raise _Unusable("not a JSON object")
     level: list[Any] = [value]
     for _ in range(DEPTH_MAX):
         level = [child for each in level for _, child in _children(each)]
     if level:
-        return f"nested deeper than {DEPTH_MAX}"
+        raise _Unusable(_TOO_DEEP, _too_deep_at(text))
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return "half of a surrogate pair: no Unicode text"
-    return None
+    except UnicodeEncodeError as error:
+        place = re.search(r"\\u[dD][89a-fA-F]", text)
+        told = "half of a surrogate pair: no Unicode text"
+        raise _Unusable(told, place.start() if place else 0) from error
+
+
+def _containers(document: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every object and array with its JSON pointer, outermost first, in order."""
+    stack = [("", document)]
+    while stack:
+        pointer, value = stack.pop()
+        yield pointer, value
+        stack += [
+            (f"{pointer}/{escaped(key)}", child)
+            for key, child in reversed(_children(value))
+            if isinstance(child, dict | list)
+        ]
 
 
 def _children(value: Any) -> list[tuple[Any, Any]]:
@@ -175,6 +266,29 @@ def _children(value: Any) -> list[tuple[Any, Any]]:
     return list(enumerate(value)) if isinstance(value, list) else []
 
 
-def escaped(key: object) -> str:
-    """Return `key` as one token of a JSON pointer."""
-    return str(key).replace("~", "~0").replace("/", "~1")
+_STRING = r'"(?:[^"\\]|\\.)*"'
+
+
+def _outside_strings(text: str, pattern: str) -> int:
+    """Return where `pattern` first is outside of string literals; 0 where it is not."""
+    for found in re.finditer(f"{_STRING}|({pattern})", text, re.DOTALL):
+        if found[1] is not None:
+            return found.start()
+    return 0
+
+
+def _too_deep_at(text: str) -> int:
+    depth = 0
+    for found in re.finditer(rf"{_STRING}|([\[{{])|([\]}}])", text, re.DOTALL):
+        depth += (found[1] is not None) - (found[2] is not None)
+        if depth > DEPTH_MAX:
+            return found.start()
+    return 0
+
+
+def _line_and_column(text: str, place: int) -> tuple[int, int]:
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+
+
+def _at(file: str, line: int, column: int, text: str) -> Defect:
+    return Defect(DefectKind.SYNTAX, file, "", line, column, text)

@@ -2,6 +2,8 @@
 
 The hardware refuses nothing that it need not (weather.CARELESS), so that only the service keeps
 hosts apart; it outlives each life of the service, and notes every wrong at the action that does it.
+What it lets hosts reach is read from its own memory (drivers.virtual.oracle) and held to what the
+documents of clients say (may_reach), neither of which knows the rules.
 """
 
 import asyncio
@@ -14,10 +16,12 @@ from typing import Any, ClassVar, TypeVar
 
 from redfish_fm.drivers.virtual.refusals import Refused
 from redfish_fm.fabric.model import Deallocate, Sanitize, Step, Unbind
+from redfish_fm.mapping.operations import OperationState
 from redfish_fm.redfish.changes import Space
 from redfish_fm.redfish.requests import Response
 from redfish_fm.store.memory import DurableState
-from tests.cases.small_world import small_world
+from tests.cases.may_reach import decoded, may_reach
+from tests.cases.small_world import FABRICS, small_world
 from tests.cases.stack import ROOT, Stack, a_stack
 from tests.sim.isolation import broken
 from tests.sim.plant import Plant
@@ -26,6 +30,8 @@ from tests.sim.weather import Weather
 from tests.virtual_time import VirtualClock, VirtualTimeLoop
 
 T = TypeVar("T")
+_TAKEN_BACK = {"OperationFailed", "OperationTimeout", "HardwareRefused"}
+"""How a change ends that was accepted and could not be carried out."""
 WANTED = (f"{ROOT}/Fabrics/", f"{ROOT}/Chassis/", f"{ROOT}/Storage/", f"{ROOT}/Systems/")
 """Where documents are that clients write; a refused write still leaves a Task and a log entry."""
 REST_S = 600.0
@@ -62,6 +68,10 @@ class Run:
         self.touched: set[str] = set()
         self.strange = False
         """Whether anything but clients has acted: then hardware need not be as wanted at once."""
+        self.peaceful = True
+        """Whether it has never been strange: then whatever is accepted must succeed."""
+        self.meddled = False
+        """Whether a stranger has bound anything, whom the oracle can not tell from us."""
         self.do(self._power_up())
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
@@ -122,8 +132,11 @@ class Run:
         what = f"{method} {uri} {json.dumps(body)}: {response.status} {response.body!r}"
         assert response.status in (200, 201, 202, 204) or 400 <= response.status < 500, what
         self.touched |= {uri} if method != "POST" else set()
+        self.peaceful = self.peaceful and not self.strange
         if response.status >= 400:
             entries = json.loads(response.body)["error"]["@Message.ExtendedInfo"]
+            keys = {each["MessageId"].rsplit(".", 1)[-1] for each in entries}
+            assert not (self.peaceful and keys & _TAKEN_BACK), what
             named = [each for each in entries
                      if each.get("MessageArgs") or each.get("RelatedProperties")]  # fmt: skip
             assert named, what
@@ -160,6 +173,20 @@ class Run:
         """Whether nothing is under way, and nobody but clients has ever done anything."""
         return not self.strange and not self.open()
 
+    def reach_is_wrong(self) -> list[str]:
+        """Return what hardware lets hosts reach and documents do not, or the other way round."""
+        found = []
+        overlays = decoded(self._durable.spaces.get(Space.OVERLAY, {}).items())
+        documents = decoded(self.documents().items())
+        for fabric, plant in self.plants.items():
+            reached = plant.oracle().reach(fabric)
+            allowed = may_reach(documents, overlays, f"{FABRICS}/{fabric}")
+            for host in sorted(reached.keys() | allowed.keys()):
+                has, may = reached.get(host, set()), allowed.get(host, set())
+                found += [f"{host} reaches {each}, which nobody gave it" for each in has - may]
+                found += [f"{host} does not reach its {each}" for each in may - has]
+        return found
+
     def documents(self) -> dict[str, bytes]:
         """Return all that clients have durably written."""
         documents = self._durable.spaces.get(Space.DOCUMENT, {})
@@ -180,13 +207,28 @@ class Run:
         assert not self._errors.found, self._errors.found
         rule = broken(self.stack.kernel.published.state.index)
         assert rule is None, rule
+        if self.peaceful and not self.strange:
+            await self._all_succeeds()
+        if self.calm():
+            wrong = self.reach_is_wrong()
+            assert not wrong, wrong
         for fabric, plant in self.plants.items():
+            doubles = [] if self.meddled else plant.oracle().double_reach()
+            assert not doubles, doubles
             for pool in plant.oracle().accounts(fabric):
                 assert pool.twice_mib == 0, pool
                 assert pool.allocated_mib + pool.free_mib == pool.total_mib, pool
         for uri in sorted(self.touched):
             response = await self.stack.ask("GET", uri)
             assert response.status in (200, 404), (uri, response.status, response.body)
+
+    async def _all_succeeds(self) -> None:
+        """Check that nothing that was ever accepted is stuck or had to be taken back."""
+        if self.open():
+            await asyncio.sleep(30.0)
+        operations = self.stack.kernel.published.state.operations.values()
+        failed = [each for each in operations if each.state is not OperationState.COMPLETED]
+        assert not failed, failed
 
     # -- the end -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import contextlib
 import json
 import tarfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from redfish_fm.config import Config
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
+from redfish_fm.imports import read_import
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.accounts import Accounts
@@ -33,7 +34,6 @@ from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.server.targets import split_target
 from redfish_fm.store.base import SessionRow, StoredState
 from redfish_fm.store.memory import DurableState
-from redfish_fm.store.mockup import read_mockup
 from tests.control.builders import Rig, running_kernel
 from tests.redfish.builders import CATALOG, PRIVILEGES, REGISTRIES, check_response
 from tests.redfish.house import SECRET, House
@@ -61,12 +61,12 @@ USERS: Mapping[str, tuple[str, bool]] = {
 @cache
 def two_hosts() -> app.World:
     """Return the world of the shipped topology two-hosts."""
-    return app._source(Config(topology="two-hosts"))(StoredState(0, {}))  # noqa: SLF001
+    return app._source(Config(topology="two-hosts"), CATALOG)(StoredState(0, {}))  # noqa: SLF001
 
 
 def imported(folder: Path) -> app.World:
     """Return the world of a mockup, as its first start makes it."""
-    return app._imported_world(folder, read_mockup(folder), StoredState(0, {}))  # noqa: SLF001
+    return app._imported_world(read_import(folder, CATALOG))  # noqa: SLF001
 
 
 def unpacked(shared: Path, place: Path, name: str) -> Path:
@@ -189,8 +189,10 @@ async def a_stack(
         service = Service(
             CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
             identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
-            replay=kernel.retries.outcome, odata_types=sorted(base.odata_types),
+            replay=kernel.retries.outcome, task_result=kernel.operations.result,
+            odata_types=sorted(base.odata_types),
             served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
+            headers=world.headers, xml=world.xml,
         )  # fmt: skip
         await kernel.first_observed(60)
         stack = Stack(
@@ -209,6 +211,8 @@ def _tables() -> Any:
 
 def _base(world: app.World, durable: DurableState, uuid: str) -> Any:
     stored = StoredState(durable.seq, durable.spaces)
+    # A start lets go of the world's documents; tests start several times from one world.
+    world = replace(world, documents=dict(world.documents))
     types = app._wanted_types(world, stored)  # noqa: SLF001
     return app._base(Config(topology="two-hosts"), _tables(), world, types, uuid)  # noqa: SLF001
 

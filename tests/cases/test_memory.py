@@ -12,7 +12,7 @@ from redfish_fm.drivers.virtual.faults import Refuse, Slow
 from redfish_fm.fabric.model import BindTarget, Media
 from redfish_fm.redfish.requests import Response
 from redfish_fm.store.base import StoredState
-from tests.cases.stack import Stack, a_stack
+from tests.cases.stack import CATALOG, Stack, a_stack
 from tests.control.builders import links, zone_body
 from tests.redfish.builders import keys
 from tests.virtual_time import in_virtual_time
@@ -30,7 +30,7 @@ POOL_MIB, DYNAMIC_MIB = 1024 * 1024, 512 * 1024
 
 @cache
 def mixed() -> app.World:
-    return app._source(Config(topology="mixed"))(StoredState(0, {}))  # noqa: SLF001
+    return app._source(Config(topology="mixed"), CATALOG)(StoredState(0, {}))  # noqa: SLF001
 
 
 def endpoint(name: str) -> str:

@@ -16,6 +16,7 @@ CLASSES = {
     "ZONE",
     "DRIVER",
     "HEALTH",
+    "IMPORT",
     "QUERY",
     "TRANSPORT",
 }

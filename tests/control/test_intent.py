@@ -5,9 +5,20 @@ from types import SimpleNamespace
 from typing import Any
 
 from redfish_fm.control.intent import Intent
+from redfish_fm.control.verdicts import achieved
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import Bind, Media, Observation, PartState, Sanitize, Step
-from redfish_fm.fabric.values import Binding
+from redfish_fm.fabric.model import (
+    Bind,
+    BindTarget,
+    Media,
+    Observation,
+    PartState,
+    PortId,
+    PortState,
+    Sanitize,
+    Step,
+)
+from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.operations import Operation
 from redfish_fm.redfish.writes import OutcomeKind
 from tests.fabric.builders import a_fabric, binding, observation
@@ -53,3 +64,41 @@ def test_a_stale_view_of_a_silent_switch_is_no_sight_of_it() -> None:
 
 def test_what_no_open_operation_binds_is_established() -> None:
     assert steps(an_intent(wanting()), dirty()) == (Bind(MINE.vppb, MINE.target),)
+
+
+GONE = PortState(link_up=False, device_present=False)
+RELEASE = replace(OPENED, granted=(), released=(MINE,))
+
+
+def away(seen: Observation) -> Observation:
+    port = PortId(MINE.target.switch, MINE.target.port)
+    return replace(seen, ports={port: GONE}, parts={})
+
+
+def over(intent: Intent, seen: Observation) -> bool:
+    return achieved(RELEASE, intent.look(seen, lambda _: False))
+
+
+def test_a_release_waits_for_a_device_that_once_told_what_is_in_it() -> None:
+    intent = an_intent(a_fabric(), RELEASE)
+    assert not over(intent, dirty())
+    assert not over(intent, away(observation()))
+    assert over(intent, replace(dirty(), parts={MINE.target: PartState(1024)}))
+
+
+def test_a_release_does_not_wait_for_a_device_that_never_told_what_is_in_it() -> None:
+    assert over(an_intent(a_fabric(), RELEASE), away(observation()))
+
+
+def test_a_look_is_of_one_moment_whatever_is_published_while_it_is_judged() -> None:
+    index, part = a_fabric(), Allocation("F", BindTarget("SW", "M1", 0), 1024, "c")
+    freeing = replace(OPENED, granted=(), freed=(part,))
+    chunk = replace(index.chunks["C-M1.0"], allocation=part)
+    index.put_chunk(chunk)
+    wanted = an_intent(index, freeing).look(observation(), lambda _: False)
+    there = replace(wanted.seen, parts={part.target: PartState(1024)})
+    index.remove_chunk(chunk.id)
+    assert achieved(freeing, replace(wanted, seen=there))
+    unwanted = an_intent(index, freeing).look(there, lambda _: False)
+    index.put_chunk(chunk)
+    assert not achieved(freeing, unwanted)

@@ -9,14 +9,17 @@ from redfish_fm.control.reconcile import Policy
 from redfish_fm.drivers.virtual.faults import Pretend, Refuse, Slow
 from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.mapping.operations import OperationState
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.writes import OutcomeKind, WriteKind
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.writes import Outcome, OutcomeKind, WriteKind
 from redfish_fm.store.base import StoreFull
 from tests.control.builders import (
     PCIE_ZONES,
     TASKS,
     Rig,
     always,
+    keys,
     links,
     pcie,
     refused,
@@ -234,3 +237,54 @@ async def test_open_operations_come_oldest_first() -> None:
         assert ids == sorted(ids) and len(ids) == 3
         assert rig.kernel.operations.open_of("CXL") == []
         assert rig.kernel.operations.task_of(ids[0]) == f"{TASKS}/{ids[0]}"
+
+
+@in_virtual_time
+async def test_who_waits_is_told_a_refusal_only_by_what_takes_the_change_back() -> None:
+    """A Task was cancelled while hardware refused, and who cancelled it is gone."""
+    async with running_kernel(policy=PATIENT, latency_s=LATENCY_S, sync_budget_s=60.0) as rig:
+        rig.faults().next_apply(None, Slow(LATENCY_S * 8))
+        making = rig.later(rig.zone(pcie("host1-1"), pcie("gpu1")))
+        await rig.until(lambda: bool(rig.kernel.operations.open_of("PCIe")))
+        (operation,) = rig.kernel.operations.open_of("PCIe")
+        cancelling = rig.later(rig.kernel.operations.cancel(operation.task, "tester"))
+        await asyncio.sleep(LATENCY_S / 2)
+        cancelling.cancel()
+        reason = messages.hardware_refused("Bind", "port", "no")
+        await rig.kernel.operations.take_back(operation, (reason,))
+        assert keys(await refused(making)) == ["Base.OperationFailed"]
+
+
+@in_virtual_time
+async def test_a_task_that_made_something_answers_so_whatever_has_become_of_it_since() -> None:
+    async with running_kernel(policy=PATIENT) as rig:
+        rig.faults().next_apply(None, Slow(20.0))
+        made = await rig.zone(pcie("host1-1"), pcie("gpu1"))
+        result, task = rig.kernel.operations.result, str(made.task)
+        assert result(task) is None
+        await rig.converged()
+        assert result(task) == Outcome(OutcomeKind.CREATED, made.uri)
+        assert rig.get(task)["Links"] == {"CreatedResources": links(made.uri)}
+        gone = await rig.delete(made.uri)
+        assert gone.kind is OutcomeKind.DELETED
+        assert result(task) == Outcome(OutcomeKind.CREATED, made.uri)
+        assert "Links" not in rig.get(task)
+        assert rig.get(task)["Name"] == f"Create {made.uri}"
+
+
+@in_virtual_time
+async def test_a_task_that_failed_answers_with_its_reasons_and_a_release_with_nothing() -> None:
+    async with running_kernel() as rig:
+        rig.hardware["PCIe"].cut("pcie1", 10.0)
+        await asyncio.sleep(0.1)
+        task = str((await rig.zone(pcie("host1-1"), pcie("gpu1"))).task)
+        rig.faults().next_apply(None, Refuse("late no"))
+        await rig.until(lambda: rig.get(task)["TaskState"] == "Exception")
+        told = rig.kernel.operations.result(task)
+        assert isinstance(told, RedfishError) and told.status == 409
+        assert "late no" in str(told.messages)
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        rig.faults().next_apply(None, Slow(20.0))
+        task = str((await rig.delete(zone)).task)
+        await rig.converged()
+        assert rig.kernel.operations.result(task) == Outcome(OutcomeKind.DELETED, zone)

@@ -360,3 +360,27 @@ async def test_the_second_way_to_a_drive_in_use_is_given_and_taken_without_a_scr
         await rig.delete(made.uri)
         await rig.until(lambda: not rig.kernel.operations.open_of("PCIe"), 4000)
         assert sanitized(rig, "PCIe")
+
+
+@in_virtual_time
+async def test_a_chunk_that_another_device_took_the_place_of_tells_what_is_in_its_way() -> None:
+    async with running() as rig:
+        await a_chunk(rig)
+        await connect(rig, 0)
+        await quiet(rig)
+        hardware, serial = rig.hardware["CXL"], "another"
+        known = hardware.devices["pooled1"].serial_number
+        for plugged in (serial, known):
+            hardware.remove_device("pooled1")
+            await asyncio.sleep(5.0)
+            hardware.return_device("pooled1", plugged)
+            await asyncio.sleep(5.0)
+        assert rig.status(CHUNK) == ("Starting", "Critical")
+        told = [each["Message"] for each in rig.get(CHUNK)["Status"]["Conditions"]]
+        assert any("still bound" in each for each in told)
+        connection = rig.get(f"{CONNECTIONS}/c0")["Status"]
+        assert connection["HealthRollup"] == "Critical"
+        await disconnect(rig, 0)
+        await rig.until(lambda: rig.status(CHUNK) == ("Enabled", "OK"))
+        assert "Conditions" not in rig.get(CHUNK)["Status"]
+        rig.assert_isolated()

@@ -1,6 +1,7 @@
 """The published state: cached, and yet every representation is what a fresh one would be."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,9 +12,11 @@ from redfish_fm.control.state import WantedState
 from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.fabric.values import Binding
 from redfish_fm.mapping.bindings import binding_edit
+from redfish_fm.mapping.operations import OperationState, decode_operation, encode_operation
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.view import Origin
+from redfish_fm.redfish.writes import OutcomeKind
 from tests.control.builders import (
     CXL_FABRIC,
     PCIE_FABRIC,
@@ -246,3 +249,22 @@ def test_a_new_binding_shows_at_once_on_the_zone_that_holds_it() -> None:
     assert shown(published, ZONE)["Oem"]["RedfishFM"]["Bindings"]
     apply(published, binding_edit(held, None))
     assert "Oem" not in shown(published, ZONE)
+
+
+def test_a_task_links_what_it_made_only_while_that_is_there() -> None:
+    published, made = a_published(), operation("9", ZONE)
+    assert made.post is not None
+    ended = replace(
+        decode_operation(made.post), kind=OutcomeKind.CREATED, state=OperationState.COMPLETED
+    )
+    task, body = f"{TASKS}/9", zone()
+    apply(published, put(ZONE, body), replace(made, post=encode_operation(ended)))
+    assert shown(published, task)["Links"] == {"CreatedResources": links(ZONE)}
+    before = published.get(task)
+    apply(published, put(ZONE, None, body))
+    assert "Links" not in shown(published, task)
+    after = published.get(task)
+    assert before is not None and after is not None and before.etag != after.etag
+    assert f"Create {ZONE}" == shown(published, task)["Name"]
+    apply(published, put(ZONE, body))
+    assert shown(published, task) == json.loads(before.body)

@@ -29,6 +29,8 @@ from redfish_fm.redfish.writes import OutcomeKind
 
 VPPB, LD = VppbId("SW", "1", 0), BindTarget("SW", "M1", 3)
 BINDING = Binding("F", "u", "h", VPPB, LD, frozenset({"c"}))
+WHOLE = BindTarget("SW", "D1")
+FAR_VPPB, FAR = VppbId("SW", "1", 1), BindTarget("FAR", "M1", 0)
 PART = Allocation("F", LD, 1024, "chunk")
 OPERATION = Operation("1", "/t", OutcomeKind.CREATED, "F", "c", frozenset(), "a", "now")
 THERE = PartState(1024)
@@ -45,20 +47,23 @@ def look(
     wanted: bool = False,
     in_use: bool = False,
     allocations: Mapping[BindTarget, Allocation] | None = None,
+    keeping: frozenset[BindTarget] = frozenset(),
+    silent: str = "SW",
 ) -> Look:
-    unreachable = frozenset({"SW"}) if dark else frozenset[str]()
+    unreachable = frozenset({silent}) if dark else frozenset[str]()
     seen = Observation(
         "F",
         0.0,
         0.0,
-        {VPPB: LD if bound else None},
-        {PortId("SW", "M1"): port},
+        {VPPB: LD if bound else None, FAR_VPPB: FAR if bound else None},
+        {PortId("SW", "M1"): port, PortId("SW", "D1"): port},
         unreachable,
         {} if part is None else {LD: part},
     )
     pairs = frozenset({(VPPB, LD)}) if wanted else frozenset[tuple[VppbId, BindTarget]]()
     unsettled: Callable[[Place], bool] = lambda place: place in open_  # noqa: E731
-    return Look(seen, pairs, Targets([LD] if in_use else []), allocations or {}, unsettled)
+    in_use_here = Targets([LD] if in_use else [])
+    return Look(seen, pairs, in_use_here, allocations or {}, unsettled, keeping=keeping)
 
 
 def test_a_grant_is_over_when_it_is_seen_and_its_vppb_settled() -> None:
@@ -107,11 +112,43 @@ def test_a_part_is_given_back_when_it_is_seen_gone_and_settled() -> None:
     assert achieved(operation, look(part=THERE, allocations={LD: PART}))
 
 
-@pytest.mark.parametrize(
-    "port", [replace(PLUGGED, device_present=False), replace(PLUGGED, powered=False)]
-)
+AWAY = [replace(PLUGGED, device_present=False), replace(PLUGGED, powered=False)]
+
+
+@pytest.mark.parametrize("port", AWAY)
 def test_a_part_of_a_device_that_is_away_is_not_gone(port: PortState) -> None:
     assert not achieved(replace(OPERATION, freed=(PART,)), look(port=port))
+
+
+@pytest.mark.parametrize("port", AWAY)
+def test_what_is_in_a_device_that_is_away_is_not_known_to_be_scrubbed(port: PortState) -> None:
+    operation = replace(OPERATION, released=(BINDING,))
+    assert not achieved(operation, look(port=port))
+    assert achieved(operation, look(port=port, in_use=True))
+    whole = replace(OPERATION, released=(replace(BINDING, target=WHOLE),))
+    assert not achieved(whole, look(port=port, keeping=frozenset({WHOLE})))
+
+
+@pytest.mark.parametrize("port", AWAY)
+def test_the_release_of_a_device_that_keeps_nothing_does_not_wait_for_its_return(
+    port: PortState,
+) -> None:
+    whole = replace(OPERATION, released=(replace(BINDING, target=WHOLE),))
+    assert achieved(whole, look(port=port))
+
+
+def test_what_is_behind_a_silent_switch_is_not_known_to_be_scrubbed() -> None:
+    far = replace(BINDING, vppb=FAR_VPPB, target=FAR)
+    operation = replace(OPERATION, released=(far,))
+    assert achieved(operation, look())
+    assert not achieved(operation, look(dark=True, silent="FAR"))
+
+
+def test_a_binding_is_told_by_the_switch_of_its_vppb_and_by_no_other() -> None:
+    operation = replace(OPERATION, granted=(replace(BINDING, vppb=FAR_VPPB, target=FAR),))
+    assert achieved(operation, look(bound=True))
+    assert achieved(operation, look(bound=True, dark=True, silent="FAR"))
+    assert not achieved(operation, look(bound=True, dark=True, silent="SW"))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,16 @@ from pathlib import Path
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.faults import FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
-from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.drivers.virtual.machines import Machines
+from redfish_fm.drivers.virtual.topology import load, names
 from redfish_fm.fabric.model import Bind, BindTarget, Inventory, PortId, Unbind, VppbId
 from tests.virtual_time import VirtualClock
 
 MOCKUPS = Path(__file__).resolve().parents[2] / "mockups"
 PCIE, CXL = load("two-hosts", MOCKUPS).inventories()
+SMALL_SCALE = "scale:hosts=5,gpus=11,switches=3,memory=2"
+SHIPPED = tuple(SMALL_SCALE if name == "scale" else name for name in names(MOCKUPS))
+"""Every shipped topology, the one that has parameters at a size for tests."""
 
 FIRST = VppbId("cxl1", "1", 0)
 """A vPPB of host1's VCS."""
@@ -82,3 +86,9 @@ def power_up(
     )
     driver = VirtualDriver(hardware, clock, clock, FaultPlan(seed), command_s=command_s)
     return Powered(hardware, driver, clock)
+
+
+def machines_of(*hardware: Hardware) -> Machines:
+    """Return the hosts of some fabrics, all on, with nothing kept on disk."""
+    hosts = [host.id for each in hardware for host in each.inventory.hosts]
+    return Machines(hosts, hardware, VirtualClock())

@@ -88,6 +88,21 @@ def test_a_connection_to_a_chunk_of_a_zone_bound_unit_wants_nothing(index: Fabri
     assert wanted_by_connection(index, connection("c", "I1", "T-D1", "C-D1")) == frozenset()
 
 
+def test_without_zones_a_connection_wants_what_else_zones_would() -> None:
+    index = a_fabric(zoned=False)
+    assert wanted_by_connection(index, connection("c", "I1", "T-D1")) == {("D1", "H1")}
+    assert wanted_by_connection(index, connection("c", "I1", "T-M1.0")) == frozenset()
+    index.put_chunk(Chunk("C-D1", "D1", 0, 1))
+    assert wanted_by_connection(index, connection("c", "I1", "T-D1", "C-D1")) == {("D1", "H1")}
+    assert wanted_by_connection(index, connection("c", ["I1", "I2"], "T-D1")) == frozenset()
+
+
+def test_without_zones_a_host_without_a_virtual_switch_is_waited_for() -> None:
+    index = a_fabric(zoned=False)
+    index.put_endpoint(replace(index.endpoints["I1"], host="nowhere"))
+    assert wanted_by_connection(index, connection("c", "I1", "T-D1")) == frozenset()
+
+
 def test_the_fm_owned_ld_is_never_wanted(index: FabricIndex) -> None:
     target = BindTarget("SW", "M1", LD_FM_OWNED)
     put_target(index, Unit("FM", "F", Binder.CONNECTION, target=target))

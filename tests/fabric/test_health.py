@@ -1,6 +1,7 @@
 """Health from the bottom up: one change equals everything computed anew, and costs its depth."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -79,6 +80,27 @@ def test_a_link_counts_as_often_as_it_was_made() -> None:
 def test_a_node_can_not_depend_on_itself() -> None:
     with pytest.raises(ValueError, match="itself"):
         HealthGraph().link("a", "a")
+
+
+@pytest.mark.parametrize("length", [2, 3, 6])
+def test_a_node_can_not_depend_on_itself_by_way_of_others(length: int) -> None:
+    names = [f"n{n}" for n in range(length)]
+    graph = a_graph(*pairwise(names))
+    before = graph.plain()
+    with pytest.raises(ValueError, match="itself"):
+        graph.link(names[-1], names[0])
+    assert (graph.plain(), graph.take_changed()) == (before, set())
+    graph.set_own("n0", [CRITICAL])
+    graph.set_own("n0")
+    assert {graph.rollup(name) for name in names} == {Health.OK}
+
+
+def test_a_link_in_the_other_direction_is_possible_once_the_first_is_gone() -> None:
+    graph = a_graph(("a", "b"))
+    graph.unlink("a", "b")
+    graph.link("b", "a")
+    graph.set_own("b", [CRITICAL])
+    assert graph.rollup("a") is Health.CRITICAL
 
 
 def test_a_condition_is_active_until_the_last_node_lost_it() -> None:

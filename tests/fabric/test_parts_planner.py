@@ -114,6 +114,7 @@ def test_a_wanted_part_that_is_there_needs_nothing() -> None:
 def test_a_part_of_another_size_or_sharing_is_left_alone_and_unmet(other: PartState) -> None:
     found = planned(look(parts={LD0: other}), allocations=[part()])
     assert (found.steps, found.unmet_parts, found.foreign_parts) == ((), {LD0}, ())
+    assert found.blocked_parts == {LD0}
 
 
 def test_an_allocation_waits_while_anything_at_its_port_is_being_given_back() -> None:
@@ -124,6 +125,43 @@ def test_an_allocation_waits_while_anything_at_its_port_is_being_given_back() ->
     assert found.steps == ()
     found = planned(look(), allocations=[part(LD0)], freeing=[part(LD1)])
     assert found.steps == (Allocate(LD0, 1024),)
+
+
+def test_a_part_of_another_size_that_is_to_be_given_back_blocks_the_wanted_one() -> None:
+    found = planned(look(parts={LD0: PartState(512)}), allocations=[part()], freeing=[part()])
+    assert (found.steps, found.blocked_parts) == ((), {LD0})
+
+
+def test_a_part_that_is_gone_while_its_place_stays_bound_is_blocked() -> None:
+    mine, stranger = claim(LD0, 1), claim(LD0, 2)
+    for seen in (look(mine), look(stranger)):
+        found = planned(seen, mine, allocations=[part()])
+        assert (found.steps, found.unmet_parts, found.blocked_parts) == ((), {LD0}, {LD0})
+
+
+def test_a_part_whose_place_is_being_made_free_is_not_blocked() -> None:
+    mine = claim(LD0, 1)
+    releasing = planned(look(mine), releasing=[mine], allocations=[part()])
+    assert (releasing.steps, releasing.blocked_parts) == ((Unbind(mine.vppb, LD0),), frozenset())
+    enforced = planned(look(mine), allocations=[part()], enforce=True)
+    assert (enforced.steps, enforced.blocked_parts) == ((Unbind(mine.vppb, LD0),), frozenset())
+    waits = planned(look(), allocations=[part()], freeing=[part(LD1)], open_=[LD1])
+    assert (waits.unmet_parts, waits.blocked_parts) == ({LD0}, frozenset())
+
+
+@pytest.mark.parametrize("parts", [{}, {LD0: PartState(512)}])
+def test_nobody_is_told_that_a_part_is_blocked_while_that_is_not_known(
+    parts: dict[BindTarget, PartState],
+) -> None:
+    mine = claim(LD0, 1)
+    for place in places(Bind(mine.vppb, LD0)):
+        if place != mine.vppb or not parts:
+            found = planned(look(mine, parts=parts), mine, allocations=[part()], open_=[place])
+            assert found.blocked_parts == frozenset()
+    dark = look(mine, parts=parts, unreachable=frozenset({"SW"}))
+    assert planned(dark, mine, allocations=[part()]).blocked_parts == frozenset()
+    away = look(mine, port=replace(PLUGGED, device_present=False))
+    assert planned(away, mine, allocations=[part()]).blocked_parts == frozenset()
 
 
 def test_an_unsettled_or_unreachable_place_is_not_allocated() -> None:
@@ -516,7 +554,10 @@ def test_every_part_that_is_missing_is_said_to_be(world: World) -> None:
         or world.parts[each.target].size_mib != each.size_mib
         or world.parts[each.target].shareable != each.shareable
     }
-    assert world.plan().unmet_parts == missing
+    found = world.plan()
+    assert found.unmet_parts == missing
+    made = {each.target for each in found.steps if isinstance(each, Allocate)}
+    assert found.blocked_parts <= missing - made
 
 
 # -- a perfect world --------------------------------------------------------------------------

@@ -87,6 +87,15 @@ def test_a_connection_says_what_kind_it_is(tip: MemoryTip) -> None:
           ("PropertyValueConflict", "#/MemoryChunkInfo", "#/VolumeInfo"),
           ("ResourceMissingAtURI", "#/VolumeInfo/0/Volume")]),
         (BOTH, [("PropertyMissing", "#/MemoryChunkInfo")]),
+        ({**ends(InitiatorEndpoints=H1), "ConnectionType": "Memory"},
+         [("PropertyMissing", "#/Links/TargetEndpoints")]),
+        ({**ends(InitiatorEndpoints=H1), "ConnectionType": "Storage"},
+         [("PropertyMissing", "#/Links/TargetEndpoints", "#/VolumeInfo")]),
+        ({**ends(InitiatorEndpoints=H1), "ConnectionType": "Storage", "VolumeInfo": []},
+         [("PropertyMissing", "#/Links/TargetEndpoints", "#/VolumeInfo")]),
+        ({"ConnectionType": "Storage"},
+         [("PropertyMissing", "#/Links/InitiatorEndpoints"),
+          ("PropertyMissing", "#/Links/TargetEndpoints", "#/VolumeInfo")]),
     ],
 )  # fmt: skip
 def test_everything_wrong_with_a_connection_is_told_at_once(

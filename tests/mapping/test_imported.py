@@ -84,7 +84,7 @@ def test_the_derived_inventory_is_sound_and_needs_no_added_switch(cxl: Imported)
 
 
 def test_defects_name_what_contradicts(cxl: Imported) -> None:
-    told = "\n".join(cxl.defects)
+    told = "\n".join(map(str, cxl.findings))
     assert "durable name GCXLID:4C-1D-96-FF-FE-DD-D8-35:0001 is used by" in told
     assert "PooledCXLType3/FabricAdapters/1/Ports/1: cabled to" in told
     assert f"{CXL}/Endpoints/T4: CONNECTION_NO_COMMON_ZONE (rule 3): ends share no zone" in told
@@ -106,7 +106,7 @@ def test_analysis_does_not_depend_on_the_order_of_documents(
 def test_a_host_without_a_virtual_switch_gets_one(documents: dict[str, dict[str, Any]]) -> None:
     without = {uri: each for uri, each in documents.items() if "/VCSs" not in uri}
     found = analyse(without)
-    assert any("virtual switch added-1" in line for line in found.defects)
+    assert any("virtual switch added-1" in each.text for each in found.findings)
     assert len(found.bindings) == 4
 
 
@@ -121,7 +121,7 @@ def test_a_port_shared_by_two_devices_makes_them_one_unit(
     one = "/redfish/v1/Chassis/PooledCXLType1/PCIeDevices/1"
     other = "/redfish/v1/Chassis/PooledCXLType2/PCIeDevices/1"
     assert found.facts.entity_units[other] == frozenset({one})
-    assert any("one unit" in line for line in found.defects)
+    assert any("one unit" in each.text for each in found.findings)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_an_endpoint_means_the_storage_that_has_its_name(tip: MemoryTip) -> None
 def test_volumes_that_the_mockup_gives_two_hosts_are_defects_and_stay(
     documents: dict[str, dict[str, Any]],
 ) -> None:
-    told = [line for line in analyse(documents).defects if "HOST_SHARING" in line]
+    told = [each for each in map(str, analyse(documents).findings) if "HOST_SHARING" in each]
     assert {line.split(": ")[0] for line in told} == {volume(3), volume(4)}
 
 

@@ -35,9 +35,10 @@ from redfish_fm.fabric.values import (
 )
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.observed import OK, STARTING, ObservedFabric, unseen_patch
+from redfish_fm.mapping.observed import ObservedFabric
 from redfish_fm.mapping.sights import FabricSight
 from redfish_fm.mapping.statuses import CONDITIONS_MAX, Statuses
+from redfish_fm.mapping.unseen import OK, STARTING, unseen_patch
 from redfish_fm.redfish.changes import Edit, Space
 from tests.mapping.builders import MemoryTip, a_tip, zone_body
 from tests.mapping.schemas import SchemaPack

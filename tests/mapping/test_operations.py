@@ -82,12 +82,15 @@ def test_a_task_is_valid_and_tells_the_state(
         ended=NOW,
         messages=(Message("Base.OperationFailed"),),
     )
-    document = task_document(operation)
+    document = task_document(operation, lambda _uri: True)
     assert schemas.errors(document) == []
     assert document["@odata.id"] == "/redfish/v1/TaskService/Tasks/7"
     assert document["TaskState"] == state.value
     created = state is OperationState.COMPLETED
     assert ("Links" in document) == created
+    gone = task_document(operation, lambda _uri: False)
+    assert "Links" not in gone
+    assert gone["Name"] == f"Create {ZONES}/1"
 
 
 def test_a_created_zone_is_deleted_with_all_its_grants(tip: MemoryTip) -> None:

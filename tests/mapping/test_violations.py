@@ -33,17 +33,63 @@ def test_a_row_is_refused_with_400_or_409_and_says_where(rule: Rule) -> None:
     assert error.messages[0].related == ("#/Links/Endpoints/1",)
 
 
+ITSELF = {Rule.ZONE_MANY_HOSTS, Rule.ZONE_NESTING}
+"""What they collide with may be the new zone, which is nowhere yet: others are named."""
+
+
 @pytest.mark.parametrize(
     "rule", [rule for rule, row in TABLE.items() if row.status == 409 and row.key == REFERRING]
 )
 def test_a_conflict_names_who_and_with_whom(rule: Rule) -> None:
-    error = to_error([Violation(rule, "/endpoint", "/holder")])
-    assert error.messages[0].args[1:] == ("/endpoint", "/holder")
+    error = to_error([Violation(rule, "/endpoint", "/holder", None, ("/other",))])
+    other = "/other" if rule in ITSELF else "/holder"
+    assert error.messages[0].args[1:] == ("/endpoint", other)
 
 
-def test_without_holder_the_others_are_named() -> None:
-    error = to_error([Violation(Rule.ZONE_MANY_HOSTS, "/endpoint", None, None, ("/a", "/b"))])
-    assert error.messages[0].args[2] == "/a /b"
+@pytest.mark.parametrize(
+    ("violation", "args"),
+    [
+        (Violation(Rule.FOREIGN_FABRIC, "/e", "lab", "/Links/Endpoints/0"),
+         ("Links/Endpoints/0", "/e", "/redfish/v1/Fabrics/lab")),
+        (Violation(Rule.CONNECTION_ACCESS, "/chunk", "Write", "/M/0/AccessCapabilities"),
+         ("M/0/AccessCapabilities", "Write", "/chunk")),
+        (Violation(Rule.CONNECTION_LUN, "/v2", "/v1", "/VolumeInfo/1/LUN", ("7",)),
+         ("VolumeInfo/1/LUN", "7", "/v1")),
+        (Violation(Rule.TARGET_UNAVAILABLE, "/e", None, "/Links/Endpoints/0", ("Absent", "OK")),
+         ("Links/Endpoints/0", "/e", "/e")),
+        (Violation(Rule.ZONE_NESTING, "/zone", "/new", "/Links/ContainsZones/0"),
+         ("Links/ContainsZones/0", "/zone", "/zone")),
+        (Violation(Rule.ZONE_NESTING, "/zone", "/outer", "/ZoneType"),
+         ("ZoneType", "/zone", "/outer")),
+        (Violation(Rule.NOT_BINDABLE, "/e", None, "/Links/Endpoints/0"),
+         ("Links/Endpoints/0", "/e", "/e")),
+        (Violation(Rule.NOT_BINDABLE, "/e", "/device", "/Links/Endpoints/0"),
+         ("Links/Endpoints/0", "/e", "/device")),
+        (Violation(Rule.NOT_BINDABLE, "/e", None, "/ConnectedEntities"), ("ConnectedEntities",)),
+    ],
+)  # fmt: skip
+def test_the_arguments_are_property_value_and_a_resource_that_is_there(
+    violation: Violation, args: tuple[str, ...]
+) -> None:
+    assert to_error([violation]).messages[0].args == args
+
+
+@pytest.mark.parametrize(
+    ("rule", "others", "named"),
+    [
+        (Rule.HOST_SHARING, ("/own", "/b"), ["/b"]),
+        (Rule.HOST_SHARING, ("/own", "/b", "NQN:2", "/c"), ["/b", "/c"]),
+        (Rule.HOST_SHARING, ("/own", "UUID:1"), ["/endpoint"]),
+        (Rule.CONNECTION_NO_COMMON_ZONE, ("/initiator", "/connection"),
+         ["/initiator", "/connection"]),
+        (Rule.CONNECTION_NO_COMMON_ZONE, (), ["/endpoint"]),
+    ],
+)  # fmt: skip
+def test_without_holder_each_of_the_others_is_named_by_its_uri(
+    rule: Rule, others: tuple[str, ...], named: list[str]
+) -> None:
+    error = to_error([Violation(rule, "/endpoint", None, None, others)])
+    assert [each.args[2] for each in error.messages if each.key == REFERRING] == named
 
 
 def test_400_wins_over_409_and_all_are_told() -> None:

@@ -298,6 +298,19 @@ def test_a_connection_to_a_subsystem_names_what_it_grants(
         tip.patch(held, {"VolumeInfo": []})
 
 
+def test_what_stands_for_the_targets_of_a_connection_does_not_go(tip: MemoryTip) -> None:
+    held = connect(tip, H1, volume(tip)).uri
+    before = dict(tip.documents)
+    for emptied in ([], None, [None]):
+        with refusal(400, "Base.PropertyMissing", "#/Links/TargetEndpoints", "#/VolumeInfo"):
+            tip.patch(held, {"VolumeInfo": emptied})
+    with refusal(400, "Base.PropertyMissing", "#/Links/InitiatorEndpoints"):
+        tip.patch(held, {"Links": {"InitiatorEndpoints": []}})
+    assert tip.documents == before
+    tip.patch(held, {"Links": {"TargetEndpoints": links(TARGET)}})
+    tip.patch(held, {"Links": {"TargetEndpoints": []}})
+
+
 def test_what_is_granted_is_not_given_back(tip: MemoryTip) -> None:
     uri = volume(tip)
     held = connect(tip, H1, uri).uri

@@ -280,7 +280,7 @@ def test_a_swap_needs_no_second_vppb() -> None:
 
 def test_an_absent_target_is_refused(tip: MemoryTip) -> None:
     tip.statuses[GPU] = ("Absent", "Critical")
-    with refusal(409, "Base.PropertyValueResourceConflict", GPU, "Absent"):
+    with refusal(409, "Base.PropertyValueResourceConflict", GPU, "#/Links/Endpoints/1"):
         tip.post(ZONES, zone_body(H1, GPU))
 
 

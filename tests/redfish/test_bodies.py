@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from redfish_fm.redfish.bodies import MESSAGES_MAX, check_action, check_create, check_patch
@@ -165,6 +166,40 @@ def test_a_number_out_of_range_is_told() -> None:
     check = ValueCheck(PropertyVoice(), patching=False)
     check.value(PropertyInfo(Kind.INTEGER, minimum=30, maximum=86400), 20, "N", "#/N")
     assert told(check.told) == [("PropertyValueOutOfRange", "#/N")]
+
+
+def test_a_text_and_a_link_have_a_bound() -> None:
+    for kept, body in (
+        (4096, {"Description": "x" * 4096}),
+        (256, {"Name": "x" * 256}),
+        (4096, {"Links": {"Endpoints": [{"@odata.id": "/" + "x" * 4095}]}}),
+    ):
+        assert check_create(ZONE, body) == []
+        longer = msgspec.json.decode(msgspec.json.encode(body).replace(b"xx", b"xxx", 1))
+        (message,) = check_create(ZONE, longer)
+        assert message.key == "Base.StringValueTooLong"
+        assert (message.args[1], len(message.args[0]) < 300) == (str(kept), True)
+    chassis = CATALOG.types["Chassis"]
+    assert told(check_patch(chassis, {"AssetTag": "x" * 5000}, wanted=False)) == [
+        ("StringValueTooLong", "#/AssetTag")
+    ]
+    chain = {"CertificateString": "x" * 65_536, "CertificateType": "PEM"}
+    assert check_create(CATALOG.types["Certificate"], chain) == []
+
+
+def test_a_text_of_several_types_has_a_bound_too() -> None:
+    mixed = PropertyInfo(Kind.MIXED, types=frozenset({"string", "integer"}))
+    for value, expected in (("x" * 4096, 0), ("x" * 4097, 1), ("a\x00", 1), (5, 0)):
+        check = ValueCheck(PropertyVoice(), patching=False)
+        check.value(mixed, value, "V", "#/V")
+        assert len(check.told) == expected
+
+
+def test_a_wished_id_is_told_with_everything_else() -> None:
+    for wished in ("", "a/b", "..", "Members", "é", "x" * 129, "a\x00", "x" * 5000):
+        found = told(check_create(GROUP, {"Id": wished, "Bogus": 1}))
+        assert sorted(place for _key, place in found) == ["#/Bogus", "#/Id", "#/Links/Endpoints"]
+    assert check_create(ZONE, {"Id": "Mine-1.0_~"}) == []
 
 
 def test_a_date_time_has_seconds_and_a_zone() -> None:

@@ -5,6 +5,7 @@ as a POST, as a PATCH of either origin, as an action's parameters.
 """
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -134,6 +135,13 @@ def missing(required: frozenset[str], body: Mapping[str, Any]) -> set[str]:
     return found
 
 
+def no_id(body: Mapping[str, Any]) -> set[str]:
+    """Return the pointer of an Id that no URI could end with; the schemas do not say it."""
+    wished = body.get("Id")
+    fits = not isinstance(wished, str) or re.fullmatch("[A-Za-z0-9._~-]{1,128}", wished)
+    return set() if fits else {"#/Id"}
+
+
 def require(schema: Schema, path: list[str]) -> None:
     """Mark what a body is mostly to have, so that enough of them are good."""
     schema.setdefault("x-required", []).append(path[0])
@@ -185,6 +193,7 @@ def theirs(mode: str, name: str, action: str, body: dict[str, Any]) -> set[str]:
         table = CATALOG.types[name].create
         assert table is not None
         found |= missing(table.required, body)
+        found |= no_id(body)
     return found
 
 

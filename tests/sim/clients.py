@@ -18,7 +18,7 @@ from tests.sim.answers import Answers, Asked
 from tests.sim.checker import Checker
 from tests.sim.process import USERS, Process
 from tests.sim.weather import stream
-from tests.sim.wishes import refs
+from tests.sim.wishing import refs
 
 ANSWER_S = 90.0
 """No request may take longer: a budget, a slow store and its reloads, in virtual time."""

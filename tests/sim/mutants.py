@@ -28,7 +28,7 @@ from redfish_fm.fabric.parts_planner import PartsPlanner
 from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.planner import _Planner
 from redfish_fm.fabric.values import Binding, Rule
-from redfish_fm.mapping import connections
+from redfish_fm.mapping import connections, groups
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.observed import ObservedFabric
@@ -257,6 +257,11 @@ def released_before_scrubbed() -> AbstractContextManager[Any]:
     return patch.object(verdicts, "_released", lambda _binding, _look: True)
 
 
+def groups_do_not_follow() -> AbstractContextManager[Any]:
+    """The edit of a group changes no connection that names it."""
+    return patch.object(groups, "_claims", lambda _group, _tip: {})
+
+
 def other_way_is_free() -> AbstractContextManager[Any]:
     """The other port of a dual-ported device, or the physical function, is another thing."""
     return patch.object(Inventoried, "ways", lambda _self, target: (target,))
@@ -386,6 +391,7 @@ ENGINE_MUTANTS: dict[str, Mutant] = {
     "fixed vPPB is ignored": focused("hands", fixed_vppb_is_ignored),
     "freed before it is gone": focused("memory", allocate_before_room),
     "released before it is scrubbed": released_before_scrubbed,
+    "groups do not follow": focused("groups", groups_do_not_follow, regions=4, namespaces=5),
     "the other way is free": focused("zones", other_way_is_free, dual=1, functions=2),
     "parts under change are granted": focused("memory", parts_under_change_are_granted),
     "used capacity is not counted": focused("memory", accounts_forget_what_is_scrubbed, pooled=4),
@@ -399,6 +405,9 @@ HARDWARE_MUTANTS: dict[str, Mutant] = {
     ),
     "two hosts, hardware shares parts": focused(
         "memory", both(without(*_HOSTS), hardware(Forgets.SHAREABLE)), regions=4
+    ),
+    "bind before unbind, hardware rebinds": focused(
+        "zones", both(bind_before_unbind, hardware(Forgets.VPPB_BOUND, Forgets.DOUBLE_BIND))
     ),
     "deallocate before clean, hardware lets it": focused(
         "memory", both(deallocate_before_clean, hardware(Forgets.DEALLOCATE_DIRTY))
@@ -444,6 +453,7 @@ RARE: frozenset[str] = frozenset(
         "CONNECTION_CHUNK_MISSING off",
         "CONNECTION_REGION_FOREIGN off",
         "CONNECTION_SIDES off",
+        "bind before unbind",
         "silence is clean",
         "the other way is free",
         "deallocate while bound, hardware lets it",

@@ -52,7 +52,7 @@ def test_the_mutant_is_found(name: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(RARE))
 def test_the_rare_mutant_is_found(name: str) -> None:
-    assert seeds_needed(name, 1, SEEDS) is not None
+    assert seeds_needed(name, 1, SOAK_SEEDS) is not None
 
 
 @pytest.mark.soak

@@ -3,12 +3,13 @@
 Each wish is one thing that a client may ask for; mostly sensible, sometimes what must be refused.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from redfish_fm.fabric.model import PartKind
 from redfish_fm.fabric.values import Chunk, Region, Role, ZoneType
 from tests.sim.process import Process
+from tests.sim.storage_wishes import Storage
+from tests.sim.wishing import Wishes, refs
 
 if TYPE_CHECKING:
     from tests.sim.clients import Client
@@ -33,11 +34,12 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
             (4, memory.disconnect), (1, memory.join_shared),
         ],
         "storage": [
-            (3, storage.make), (2, storage.give_back), (4, storage.connect),
+            (5, storage.make), (2, storage.give_back), (5, storage.connect),
             (2, storage.disconnect), (12, storage.add), (9, storage.remove), (1, storage.zone),
         ],
         "groups": [
             (2, groups.post), (4, groups.edit), (1, groups.delete), (3, groups.connect),
+            (2, groups.attach),
         ],
         "hands": [
             (3, hands.bind), (2, hands.free), (2, hands.default_members), (2, hands.route),
@@ -58,32 +60,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
 FOCI = ("zones", "memory", "storage", "groups", "hands")
 
 
-def refs(uris: Iterable[str]) -> list[dict[str, str]]:
-    """Return links."""
-    return [{"@odata.id": uri} for uri in uris]
-
-
-class _Wishes:
-    """Wishes of one client."""
-
-    def __init__(self, client: "Client") -> None:
-        self._client = client
-        self._rng = client.rng
-        self._write = client.write
-
-    @property
-    def _index(self) -> Any:
-        return self._client.checker.mirror.index
-
-    def _one(self, uris: Iterable[str]) -> str | None:
-        found = sorted(uris)
-        return self._rng.choice(found) if found else None
-
-    def _often(self, chance: float) -> bool:
-        return self._rng.random() < chance
-
-
-class Memory(_Wishes):
+class Memory(Wishes):
     """Chunks of pooled devices, regions of dynamic-capacity ones, and who gets them."""
 
     async def carve(self, process: Process) -> None:
@@ -220,107 +197,7 @@ class Memory(_Wishes):
             await self._write(process, "DELETE", connection)
 
 
-class Storage(_Wishes):
-    """Namespaces of NVMe-oF subsystems, and the hosts that they are attached to."""
-
-    @property
-    def exists(self) -> bool:
-        return any(pool.kind is PartKind.NAMESPACE for pool in self._index.pools.values())
-
-    async def make(self, process: Process) -> None:
-        pools = [p for p in self._index.pools.values() if p.kind is PartKind.NAMESPACE]
-        pool = self._one(each.id for each in pools)
-        if pool is None:
-            return
-        gib = self._rng.choice((1, 1, 1, 2, 3, 16))
-        body: dict[str, Any] = {"CapacityBytes": (gib << 30) + self._often(0.05)}
-        if self._often(0.5):
-            body["NVMeNamespaceProperties"] = {"IsShareable": True}
-        storage = pool.split("/StoragePools/")[0]
-        path = f"{pool}/AllocatedVolumes" if self._often(0.2) else f"{storage}/Volumes"
-        await self._write(process, "POST", path, body)
-
-    async def give_back(self, process: Process) -> None:
-        volume = self._one(self._index.volumes)
-        if volume is None:
-            return
-        for connection in sorted(self._index.connections_of_part(volume)):
-            if self._often(0.6):
-                await self._write(process, "DELETE", connection)
-        await self._write(process, "DELETE", volume)
-
-    def _rows(self, count: int) -> list[str]:
-        index = self._index
-        free = [v for v in sorted(index.volumes) if not index.connections_of_part(v)]
-        volumes = free if free and self._often(0.8) else sorted(index.volumes)
-        return self._rng.sample(volumes, min(count, len(volumes)))
-
-    async def connect(self, process: Process) -> None:
-        index, volumes = self._index, self._rows(self._rng.choice((1, 1, 2)))
-        if not volumes:
-            return
-        volume = index.volumes[volumes[0]]
-        target = self._one(index.endpoints_of_unit(volume.subsystem))
-        fabric = volume.allocation.fabric if volume.allocation else volume.fabric
-        if target is None or fabric not in self._client.population.fabrics:
-            return
-        initiators = self._client.initiators(fabric)
-        rows = [{"Volume": refs([each])[0], "AccessCapabilities": ["Read", "Write"]}
-                for each in volumes]  # fmt: skip
-        if self._often(0.4):
-            for row in rows:
-                row["LUN"] = self._rng.randrange(3)
-        links = {"InitiatorEndpoints": refs(initiators)}
-        if self._often(0.7):
-            links["TargetEndpoints"] = refs([target])
-        body = {"ConnectionType": "Storage", "VolumeInfo": rows, "Links": links}
-        uri = f"/redfish/v1/Fabrics/{fabric}/Connections"
-        await self._write(process, "POST", uri, body, (*initiators, *volumes))
-
-    def _some_connection(self) -> str | None:
-        known = self._index.connections.values()
-        return self._one(each.id for each in known if each.volumes)
-
-    async def disconnect(self, process: Process) -> None:
-        connection = self._some_connection()
-        if connection is not None:
-            await self._write(process, "DELETE", connection)
-
-    async def add(self, process: Process) -> None:
-        connection = self._some_connection()
-        held = [] if connection is None else self._index.connections[connection].volumes
-        near = {self._index.volumes[each.volume].subsystem for each in held
-                if each.volume in self._index.volumes}  # fmt: skip
-        free = [each.id for each in self._index.volumes.values() if each.subsystem in near
-                and (each.shareable or not self._index.connections_of_part(each.id))]  # fmt: skip
-        volumes = [self._rng.choice(sorted(free))] if free and self._often(0.8) else self._rows(1)
-        if connection is not None and volumes:
-            path = f"{connection}/Actions/Connection.AddVolumeInfo"
-            body: dict[str, Any] = {"Volume": refs(volumes)[0], "AccessCapabilities": ["Read"]}
-            if self._often(0.2):
-                body["LUN"] = self._rng.randrange(3)
-            await self._write(process, "POST", path, body, volumes)
-
-    async def remove(self, process: Process) -> None:
-        several = [each.id for each in self._index.connections.values() if len(each.volumes) > 1]
-        connection = self._one(several) if several and self._often(0.8) else self._some_connection()
-        if connection is not None:
-            row = self._rng.choice(self._index.connections[connection].volumes)
-            path = f"{connection}/Actions/Connection.RemoveVolumeInfo"
-            await self._write(process, "POST", path, {"Volume": refs([row.volume])[0]})
-
-    async def zone(self, process: Process) -> None:
-        """Limit somebody to a zone: here zones grant nothing."""
-        volumes = self._index.volumes.values()
-        fabric = self._one(each.allocation.fabric for each in volumes if each.allocation)
-        if fabric is None:
-            return
-        ends = [*self._client.initiators(fabric), *self._client.targets(fabric, 1)]
-        body = {"Links": {"Endpoints": refs(ends)}}
-        await self._write(process, "POST", f"/redfish/v1/Fabrics/{fabric}/Zones", body, ends)
-
-
-class Groups(_Wishes):
+class Groups(Wishes):
     """Endpoint groups, and connections through them."""
 
     async def post(self, process: Process) -> None:
@@ -344,12 +221,15 @@ class Groups(_Wishes):
                   if each.id not in ends]  # fmt: skip
         connections = sorted(self._index.connections_of_group(group))
         if connections and self._often(0.8):
-            # Who may join is who shares a zone with what the connection aims at.
-            targets = self._index.connections[connections[0]].targets
-            meeting = Memory(self._client).meeting(targets[0]) if targets else []
-            others = [each for each in meeting if each not in ends]
-        if others and (not ends or self._often(0.6)):
+            # Who may join is who shares a zone with what the connection aims at; storage asks none.
+            held = self._index.connections[connections[0]]
+            meeting = Memory(self._client).meeting(held.targets[0]) if held.targets else []
+            if not held.volumes:
+                others = [each for each in meeting if each not in ends]
+        if others and self._often(0.6 if ends else 0.9):
             ends.append(self._rng.choice(others))
+        if set(ends) == set(known.endpoints) and ends and self._often(0.5):
+            ends.remove(self._rng.choice(ends))
         await self._write(process, "PATCH", group, {"Links": {"Endpoints": refs(ends)}}, ends)
 
     async def delete(self, process: Process) -> None:
@@ -360,25 +240,25 @@ class Groups(_Wishes):
     async def connect(self, process: Process) -> None:
         """Grant a part to a group of initiators, that of a zone if there is any."""
         index, memory = self._index, Memory(self._client)
-        groups = [each for each in index.groups.values()
-                  if any(index.endpoints[end].host for end in each.endpoints
-                         if end in index.endpoints)]  # fmt: skip
-        group = self._one(each.id for each in groups)
-        part = memory.part()
-        if group is None or part is None:
+        shared = [each.id for each in index.regions.values() if each.shareable]
+        region = self._one(shared) if self._often(0.4) else None
+        part = memory.part() if region is None else index.regions[region]
+        ends = index.endpoints_of_unit(part.unit if isinstance(part, Chunk) else part.ld) if (
+            part is not None) else ()  # fmt: skip
+        target = self._one(ends)
+        if part is None or target is None:
             return
-        fabric = index.groups[group].fabric
-        target = self._one(
-            index.endpoints_of_unit(part.unit if isinstance(part, Chunk) else part.ld)
-        )
-        if target is None:
+        fabric = index.endpoints[target].fabric
+        group = self._one(self._initiating(fabric))
+        if group is None:
+            await self._gather(process, fabric)
             return
         if not any(set(index.groups[group].endpoints) <= set(index.zones[zone].endpoints)
                    for zone in index.zones_of(target)):  # fmt: skip
-            ends = memory.meeting(target)[:1]
-            if ends and self._often(0.8) and not index.connections_of_group(group):
-                body = {"Links": {"Endpoints": refs(ends)}}
-                await self._write(process, "PATCH", group, body, ends)
+            met = memory.meeting(target)[:1]
+            if met and self._often(0.8) and not index.connections_of_group(group):
+                body = {"Links": {"Endpoints": refs(met)}}
+                await self._write(process, "PATCH", group, body, met)
         name = "MemoryChunk" if isinstance(part, Chunk) else "MemoryRegion"
         links: dict[str, Any] = {
             "InitiatorEndpointGroups": refs([group]), "TargetEndpoints": refs([target])
@@ -390,6 +270,39 @@ class Groups(_Wishes):
         uri = f"/redfish/v1/Fabrics/{fabric}/Connections"
         await self._write(process, "POST", uri, body, (group, target, part.id))
 
+    async def attach(self, process: Process) -> None:
+        """Grant a volume to a group: who joins it later gains the volume, who leaves loses it."""
+        index = self._index
+        volume = self._one(index.volumes)
+        if volume is None:
+            return
+        known = index.volumes[volume]
+        fabric = known.allocation.fabric if known.allocation else known.fabric
+        group = self._one(self._initiating(fabric))
+        if group is None:
+            await self._gather(process, fabric)
+            return
+        row = {"Volume": refs([volume])[0], "AccessCapabilities": ["Read", "Write"]}
+        links = {"InitiatorEndpointGroups": refs([group])}
+        body = {"ConnectionType": "Storage", "VolumeInfo": [row], "Links": links}
+        uri = f"/redfish/v1/Fabrics/{fabric}/Connections"
+        await self._write(process, "POST", uri, body, (group, volume))
+
+    def _initiating(self, fabric: str) -> list[str]:
+        """Return the groups that hosts are in, mostly those of a fabric."""
+        index = self._index
+        groups = [each for each in index.groups.values()
+                  if any(index.endpoints[end].host for end in each.endpoints
+                         if end in index.endpoints)]  # fmt: skip
+        near = [each.id for each in groups if each.fabric == fabric]
+        return near if self._often(0.9) else [each.id for each in groups]
+
+    async def _gather(self, process: Process, fabric: str) -> None:
+        """Make the group that is missing."""
+        ends = self._client.initiators(fabric)
+        uri = f"/redfish/v1/Fabrics/{fabric}/EndpointGroups"
+        await self._write(process, "POST", uri, {"Links": {"Endpoints": refs(ends)}}, ends)
+
     def _some(self, fabric: str) -> list[str]:
         role = Role.INITIATOR if self._often(0.8) else Role.TARGET
         known = [each.id for each in self._client.population.of(fabric, role)]
@@ -397,7 +310,7 @@ class Groups(_Wishes):
         return self._rng.sample(known, count)
 
 
-class Hands(_Wishes):
+class Hands(Wishes):
     """What is set by hand: the port of a vPPB, and what the Default zones hold and route."""
 
     async def bind(self, process: Process) -> None:

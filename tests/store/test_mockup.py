@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redfish_fm.store import mockup
 from redfish_fm.store.mockup import read_mockup
 from redfish_fm.store.mockup_files import Limits, MockupError
 from redfish_fm.store.mockup_parse import DefectKind
@@ -109,8 +110,6 @@ def test_a_document_that_is_no_json_is_reported_with_line_and_column(tmp_path):
         b"",
         b"[]",
         b'"text"',
-        b'{"a": NaN}',
-        b'{"a": -Infinity}',
         b'{"a": "\\ud800"}',
         b'{"a": ' + b"9" * 5000 + b"}",
         b"\xff\xfe{",
@@ -118,13 +117,55 @@ def test_a_document_that_is_no_json_is_reported_with_line_and_column(tmp_path):
         b'{"a":' * 200 + b"1" + b"}" * 200,
         b"\x00" * 50,
     ],
-    ids=range(11),
+    ids=range(9),
 )
 def test_no_text_makes_the_reader_fail(tmp_path, content):
     tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/index.json": content}))
     found = [defect.file for defect in tree.defects if defect.kind is DefectKind.SYNTAX]
     assert found == ["Systems/1/index.json"]
     assert sorted(tree.documents) == URIS[:2]
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "-Infinity", "1e999", "-1E+1000", str(2**64), str(-(2**63) - 1)]
+)
+def test_a_number_that_no_client_can_read_becomes_null(tmp_path, number):
+    content = b'{"Reading": [1, %s], "Text": "NaN"}' % number.encode()
+    tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/index.json": content}))
+    served = {"Reading": [1, None], "Text": "NaN"}
+    assert tree.documents["/redfish/v1/Systems/1"] == served
+    (found,) = [defect for defect in tree.defects if defect.kind is DefectKind.NUMBER]
+    assert (found.file, found.pointer) == ("Systems/1/index.json", "/Reading/1")
+
+
+@pytest.mark.parametrize("number", ["1e300", "0.1", str(2**64 - 1), str(-(2**63))])
+def test_other_numbers_stay(tmp_path, number):
+    content = b'{"@odata.id": "/redfish/v1/Systems/1", "Reading": %s}' % number.encode()
+    tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/index.json": content}))
+    assert tree.documents["/redfish/v1/Systems/1"]["Reading"] == json.loads(number)
+    assert tree.defects == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column"),
+    [
+        (b'{\n  "a": "[[{", "b": ' + b"[" * 150 + b"]" * 150 + b"}", 2, 119),
+        (b'{\n"a": "' + b"1" * 5000 + b'", "b": ' + b"9" * 5000 + b"}", 2, 5015),
+        (b'{\n\n"a": "\\udc00"}', 3, 7),
+        (b'{"a": 1,\n"b": }', 2, 6),
+    ],
+)
+def test_what_is_unusable_is_found_at_its_line_and_column(tmp_path, content, line, column):
+    tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/index.json": content}))
+    (found,) = [defect for defect in tree.defects if defect.kind is DefectKind.SYNTAX]
+    assert (found.line, found.column) == (line, column)
+
+
+def test_a_property_that_comes_twice_is_found_where_it_is(tmp_path):
+    content = b'{"@odata.id": "/redfish/v1/Systems/1", "a": [{}, {"b/": 1, "b/": 2}]}'
+    assert defects_of(tmp_path, {"Systems/1/index.json": content}) == [
+        (DefectKind.DUPLICATE_NAME, "Systems/1/index.json", "/a/1/b~1")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,9 +240,10 @@ def test_ids_and_members_that_come_twice_are_reported(tmp_path):
         "Systems/3/index.json": b'{"@odata.id": "/redfish/v1/Systems/3", "Id": "2", "Id": "3"}',
     }
     assert defects_of(tmp_path, files) == [
-        (DefectKind.DUPLICATE_NAME, "Systems/3/index.json", ""),
+        (DefectKind.DUPLICATE_NAME, "Systems/3/index.json", "/Id"),
         (DefectKind.WRONG_ID, "Systems/2/index.json", "/@odata.id"),
         (DefectKind.DUPLICATE_ID, "Systems/2/index.json", "/@odata.id"),
+        (DefectKind.OTHER_ID, "Systems/2/index.json", "/Id"),
         (DefectKind.DUPLICATE_ID, "Systems/index.json", "/Members/1"),
     ]
 
@@ -298,3 +340,150 @@ def test_a_tree_over_its_limits_is_refused_whole(tmp_path, make, limits):
     path = make(tmp_path / "mockup", GOOD)
     with pytest.raises(MockupError, match="more than"):
         read_mockup(path, limits)
+
+
+@pytest.mark.parametrize(
+    "kind", [stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFDIR]
+)
+def test_a_device_in_an_archive_is_refused(tmp_path, kind):
+    path = pack(tmp_path / "mockup.zip", GOOD)
+    device = zipfile.ZipInfo("A/index.json")
+    device.external_attr = (kind | 0o666) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(device, "{}")
+    assert _refused(path) == ["A/index.json"]
+
+
+def test_what_is_called_like_a_device_is_a_resource_like_any_other(tmp_path):
+    document = {"@odata.id": "/redfish/v1/NUL", "Id": "NUL"}
+    for make in (write, pack):
+        tree = read_mockup(make(tmp_path / make.__name__, {**GOOD, "NUL/index.json": document}))
+        assert (tree.documents["/redfish/v1/NUL"], tree.defects) == (document, ())
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = pack(tmp_path / "mockup.zip", {**GOOD, "A/index.json": b"{}"})
+    raw = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        raw[raw.rfind(mark) + offset] |= 1
+    path.write_bytes(raw)
+    assert _refused(path) == ["A/index.json"]
+
+
+def test_an_archive_in_an_archive_is_not_opened(tmp_path):
+    inner = pack(tmp_path / "inner.zip", {"A/index.json": {"Id": "evil"}}).read_bytes()
+    path = pack(tmp_path / "mockup.zip", {**GOOD, "inner.zip": inner, "inner.json": inner})
+    assert _refused(path) == []
+
+
+@pytest.mark.parametrize("name", ["A\n/index.json", "A\x1b[2J/index.json", "A\x7f/index.json"])
+@pytest.mark.parametrize("make", [write, pack])
+def test_a_name_that_can_not_be_shown_is_refused_and_shown_escaped(tmp_path, name, make):
+    path = make(tmp_path / "mockup", {**GOOD, name: {}})
+    (shown,) = _refused(path)
+    assert shown.isprintable()
+    assert shown == ascii(name)
+
+
+def test_a_file_name_that_is_no_unicode_is_refused(tmp_path):
+    folder = os.fsencode(write(tmp_path, GOOD))
+    os.mkdir(folder + b"/\xff")
+    with open(folder + b"/\xff/index.json", "wb") as file:
+        file.write(b"{}")
+    assert _refused(tmp_path) == [ascii("\udcff/index.json")]
+
+
+@pytest.mark.parametrize(("make", "depth"), [(write, 300), (pack, 20_000)])
+def test_folders_in_folders_without_end_are_no_mockup(tmp_path, make, depth):
+    deep = "/".join(["a"] * depth)
+    with pytest.raises(MockupError, match="no mockup"):
+        read_mockup(make(tmp_path / "mockup", {f"{deep}/index.json": {}}))
+
+
+def test_a_table_of_contents_that_is_too_long_is_not_read(tmp_path, monkeypatch):
+    path = pack(tmp_path / "mockup.zip", {f"{n}.json": b"" for n in range(50)})
+    opened = []
+    monkeypatch.setattr(zipfile, "ZipFile", opened.append)
+    with pytest.raises(MockupError, match="more than 5 files"):
+        read_mockup(path, Limits(file_count=5))
+    assert opened == []
+
+
+def test_a_folder_with_too_much_beside_the_mockup_is_refused(tmp_path):
+    write(tmp_path, {**GOOD, **{f"{n}.png": b"" for n in range(20)}})
+    with pytest.raises(MockupError, match="too many"):
+        read_mockup(tmp_path, Limits(file_count=4))
+
+
+def test_what_is_refused_counts_as_read(tmp_path):
+    files = {f"{n}.json": b" " * 300 for n in range(10)}
+    for make in (write, pack):
+        path = make(tmp_path / make.__name__, {**GOOD, **files})
+        with pytest.raises(MockupError, match="more than 2000 bytes"):
+            read_mockup(path, Limits(file_bytes=299, total_bytes=2000))
+
+
+def test_a_document_of_too_many_values_is_left_out(tmp_path):
+    write(tmp_path, {**GOOD, "A/index.json": b'{"a":[' + b"[]," * 300_000 + b"1]}"})
+    tree = read_mockup(tmp_path)
+    (found,) = [defect for defect in tree.defects if defect.kind is DefectKind.SYNTAX]
+    assert (found.file, found.text) == ("A/index.json", "more than 500000 values")
+
+
+def test_defects_without_end_are_counted_not_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(mockup, "DEFECTS_MAX", 5)
+    links = [{"@odata.id": f"/redfish/v1/{n}"} for n in range(9)]
+    tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/index.json": {**SYSTEM, "a": links}}))
+    assert [defect.kind for defect in tree.defects[4:]] == [
+        DefectKind.DANGLING,
+        DefectKind.UNLISTED,
+    ]
+    assert tree.defects[5].text == "4 further defects are not listed"
+
+
+def test_progress_is_told_file_by_file(tmp_path):
+    told = []
+    read_mockup(write(tmp_path, GOOD), progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+# --- headers.json
+
+
+def _headers(tmp_path: Path, content: object) -> tuple[dict[str, str], list[str]]:
+    tree = read_mockup(write(tmp_path, {**GOOD, "Systems/1/headers.json": content}))
+    assert "Systems/1/headers.json" not in tree.others
+    places = [each.pointer for each in tree.defects if each.kind is DefectKind.HEADER]
+    return tree.headers.get("/redfish/v1/Systems/1", {}), places
+
+
+def test_headers_of_a_get_are_kept_but_for_those_of_one_message(tmp_path):
+    recorded = {"Server": "x", "Link": "<a>; rel=b", "ETag": '"1"', "connection": "close"}
+    assert _headers(tmp_path, {"GET": recorded, "POST": {"X": "y"}}) == (
+        {"Server": "x", "Link": "<a>; rel=b"},
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "place"),
+    [
+        ({"X": "a\r\nSet-Cookie: b"}, "/GET/X"),
+        ({"X\r\nY": "a"}, "/GET/X\r\nY"),
+        ({"": "a"}, "/GET/"),
+        ({"X": 5}, "/GET/X"),
+        ({"X": "\u00e4"}, "/GET/X"),
+        ({"X": "a" * 5000}, "/GET/X"),
+        ([], "/GET"),
+        ({f"X{n}": "a" for n in range(65)}, "/GET"),
+    ],
+)
+def test_a_header_that_can_not_be_sent_is_reported(tmp_path, recorded, place):
+    assert _headers(tmp_path, {"GET": recorded}) == ({}, [place])
+
+
+def test_headers_that_are_no_json_are_reported(tmp_path):
+    tree = read_mockup(write(tmp_path, {**GOOD, "headers.json": b"{"}))
+    assert [(each.kind, each.file) for each in tree.defects] == [
+        (DefectKind.SYNTAX, "headers.json")
+    ]

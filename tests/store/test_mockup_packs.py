@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tarfile
 from collections import Counter
 from pathlib import Path
 
@@ -10,14 +9,9 @@ import pytest
 
 from redfish_fm.store.mockup import read_mockup
 from redfish_fm.store.mockup_parse import DefectKind
+from tests.store.packs import RAW, unpack_all
 from tests.store.test_mockup import write
 
-PACKS = (
-    "mockups-dmtf-2025.4",
-    "mockups-dmtf-2025.4-repaired",
-    "mockups-snia-ebof",
-    "mockups-sunfish",
-)
 COUNT = "#/Members@odata.count"
 # Files that are JSON below a root and yet no resources.
 NO_RESOURCES = ("odata/index.json", "$metadata/index.json")
@@ -25,19 +19,7 @@ NO_RESOURCES = ("odata/index.json", "$metadata/index.json")
 
 @pytest.fixture(scope="module")
 def mockups(shared, tmp_path_factory) -> dict[str, Path]:
-    """Return "pack/mockup" → folder."""
-    found = {}
-    for pack in PACKS:
-        archive = shared / "data" / f"{pack}.tar.gz"
-        if not archive.exists():
-            pytest.skip(f"{archive.name} is not at hand")
-        folder = tmp_path_factory.mktemp(pack)
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
-        for place in folder.glob("*/*"):
-            if place.is_dir():
-                found[f"{pack}/{place.name}"] = place
-    return found
+    return unpack_all(shared, tmp_path_factory)
 
 
 def _independent_count(folder: Path) -> int:
@@ -65,6 +47,7 @@ def _independent_dangling(folder: Path) -> set[str]:
 
 def test_every_published_mockup_is_read_whole(mockups):
     assert len(mockups) == 14 + 4 + 1 + 5
+    assert {name for name in mockups if "-repaired/" not in name} == set(RAW)
     for name, folder in mockups.items():
         tree = read_mockup(folder)
         unreadable = [defect for defect in tree.defects if defect.kind is DefectKind.SYNTAX]
@@ -82,9 +65,12 @@ def test_dangling_links_are_those_a_plain_search_finds(mockups):
         assert found[DefectKind.DANGLING] == links - found[DefectKind.WRONG_ID], name
 
 
-def test_public_cxl_has_its_197_resources_and_no_defect(mockups):
+def test_public_cxl_has_its_197_resources_and_two_ids_of_other_names(mockups):
     tree = read_mockup(mockups["mockups-dmtf-2025.4/public-cxl"])
-    assert (len(tree.documents), tree.defects) == (197, ())
+    assert len(tree.documents) == 197
+    assert [str(defect).partition(": Id is")[0] for defect in tree.defects] == [
+        f"Systems/CXL-System/Memory/{name}/index.json#/Id" for name in ("CXL2", "CXL3")
+    ]
     assert "$metadata/index.xml" in tree.others
 
 
@@ -104,14 +90,26 @@ def test_an_archive_gives_what_its_folder_gives(mockups, tmp_path):
     ("name", "kinds"),
     [
         ("mockups-dmtf-2025.4/public-nvmeof-jbof", {DefectKind.COUNT: 6}),
-        ("mockups-dmtf-2025.4/public-compose-action", {DefectKind.DUPLICATE_ID: 1}),
+        (
+            "mockups-dmtf-2025.4/public-compose-action",
+            {DefectKind.DUPLICATE_ID: 1, DefectKind.OTHER_ID: 4},
+        ),
         (
             "mockups-dmtf-2025.4/public-cxl-multiswitch",
-            {DefectKind.COUNT: 3, DefectKind.WRONG_ID: 2, DefectKind.DUPLICATE_ID: 2},
+            {
+                DefectKind.COUNT: 3,
+                DefectKind.WRONG_ID: 2,
+                DefectKind.DUPLICATE_ID: 2,
+                DefectKind.OTHER_ID: 5,
+            },
         ),
         (
             "mockups-sunfish/fm_agent_Resources",
-            {DefectKind.SYNTAX: 2, DefectKind.DUPLICATE_NAME: 1, DefectKind.DANGLING: 6},
+            {
+                DefectKind.SYNTAX: 2,
+                DefectKind.DUPLICATE_NAME: 1,
+                DefectKind.DANGLING: 6,
+            },
         ),
     ],
 )

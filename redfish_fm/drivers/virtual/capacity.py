@@ -55,3 +55,19 @@ def carve(
         if not left_mib:
             return tuple(sorted(taken))
     return None
+
+
+def without(extent: Extent, taken: Iterable[Extent]) -> list[Extent]:
+    """Return what of `extent` is in none of `taken`."""
+    left = [extent]
+    for other in taken:
+        left = [rest for each in left for rest in _cut(each, other)]
+    return left
+
+
+def _cut(extent: Extent, other: Extent) -> list[Extent]:
+    if not extent.overlaps(other):
+        return [extent]
+    before = Extent(extent.start_mib, max(0, other.start_mib - extent.start_mib))
+    after = Extent(other.end_mib, max(0, extent.end_mib - other.end_mib))
+    return [rest for rest in (before, after) if rest.size_mib]

@@ -25,6 +25,14 @@ def sanitize_s(size_mib: int) -> float:
     return SANITIZE_S + size_mib / SANITIZE_MIB_PER_S
 
 
+def nested(one: Key, other: Key) -> bool:
+    """Whether one is the other, or a part of it."""
+    if one[0] != other[0]:
+        return False
+    shorter, longer = sorted((one[1], other[1]), key=len)
+    return longer[: len(shorter)] == shorter
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One allocated part. `target` is the name under which it was allocated."""
@@ -39,14 +47,16 @@ class Part:
 class Content:
     """What is in a part (or a device, or a fixed LD).
 
-    `media` is what the hardware reports; `hosts` whose data truly are in it, `residue` those of
-    them that were in it before it was allocated. `done_s`: when the sanitizing under way ends.
+    `media` is what the hardware reports; `hosts` whose data truly are in it. Of what is for several
+    hosts `owners` share it now, and `residue` are those of `hosts` whose data were in it before the
+    first of them came. `done_s`: when the sanitizing under way ends.
     """
 
     media: Media = Media.CLEAN
     hosts: frozenset[str] = frozenset()
     residue: frozenset[str] = frozenset()
     done_s: float | None = None
+    owners: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

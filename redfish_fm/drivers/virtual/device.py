@@ -8,8 +8,16 @@ ports serves whoever is bound to any of them.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from redfish_fm.drivers.virtual.capacity import Extent, carve
-from redfish_fm.drivers.virtual.contents import Content, Key, Life, Part, Residue, sanitize_s
+from redfish_fm.drivers.virtual.capacity import Extent, carve, without
+from redfish_fm.drivers.virtual.contents import (
+    Content,
+    Key,
+    Life,
+    Part,
+    Residue,
+    nested,
+    sanitize_s,
+)
 from redfish_fm.drivers.virtual.refusals import Forgets, Refusal, Refused, describe
 from redfish_fm.fabric.model import (
     Allocate,
@@ -48,7 +56,7 @@ class SimulatedDevice:
         self.qos: dict[int, Qos] = {}
         self.changed: set[Key] = set()
         self._forgets = forgets
-        self._attached: dict[VppbId, Key] = {}
+        self._attached: dict[VppbId, tuple[Key, str]] = {}
         self._said: dict[BindTarget, PartState] | None = None
         self._fixed = {ld.id: ld for ld in facts.lds if not ld.dynamic and ld.capacity_mib}
         self._dynamic = {ld.id for ld in facts.lds if ld.dynamic}
@@ -117,22 +125,43 @@ class SimulatedDevice:
     def attach(self, vppb: VppbId, target: BindTarget, host: str) -> frozenset[str]:
         """Note a new binding: from now on it is dirty. Returns other hosts whose data it shows."""
         key = self.key(target)
-        self._attached[vppb] = key
+        self._attached[vppb] = key, host
         if not self._stores:
             return frozenset()
-        found = self.contents.get(key, Content())
-        others = (found.residue if self.is_shareable(target) else found.hosts) - {host}
-        self._set(key, replace(found, media=Media.DIRTY, hosts=found.hosts | {host}, done_s=None))
+        found, others = self.contents.get(key, Content()), self.strangers(target, host)
+        hosts, residue, owners = found.hosts | {host}, found.residue, found.owners
+        if self.is_shareable(target):
+            residue, owners = residue | others, owners | {host}
+        self._set(key, Content(Media.DIRTY, hosts, residue, owners=owners))
         # Who can not sanitize keeps data on purpose: what a volume holds moves with it.
         return others if self.facts.sanitizes else frozenset()
 
-    def reattach(self, vppb: VppbId, target: BindTarget) -> None:
-        """Note a binding that was there before (restored state)."""
-        self._attached[vppb] = self.key(target)
+    def strangers(self, target: BindTarget, host: str) -> frozenset[str]:
+        """Return the other hosts whose data `host` would see there, and does not share.
 
-    def detach(self, vppb: VppbId) -> None:
-        """Note that a binding is gone; its contents stay."""
-        self._attached.pop(vppb, None)
+        What is for several hosts they share while one of them has it; once all have given it up,
+        what is left in it is nobody's to see.
+        """
+        found = self.contents.get(self.key(target), Content())
+        shared = self.is_shareable(target) and bool(found.owners)
+        return (found.residue if shared else found.hosts) - {host}
+
+    def reattach(self, vppb: VppbId, target: BindTarget, host: str) -> None:
+        """Note a binding that was there before (restored state)."""
+        self._attached[vppb] = self.key(target), host
+
+    def detach(self, vppb: VppbId, *, given_up: bool) -> None:
+        """Note that a binding is gone; its contents stay.
+
+        `given_up`: by command. Whoever has lost it otherwise, with a restart of the switch or by a
+        stranger's doing, owns it still: only the contents of a part that is shared tell.
+        """
+        key, host = self._attached.pop(vppb, (None, ""))
+        content = None if key is None else self.contents.get(key)
+        if key is None or content is None or host not in content.owners:
+            return
+        if given_up and (key, host) not in self._attached.values():
+            self._set(key, replace(content, owners=content.owners - {host}))
 
     # -- commands -----------------------------------------------------------------------------
 
@@ -149,10 +178,12 @@ class SimulatedDevice:
         if extents is None:
             raise Refused(Refusal.POOL_EXHAUSTED, describe(step))
         self.parts[key] = Part(step.target, step.size_mib, step.shareable, extents)
-        left = self._left_in(extents)
+        left, writers = self._left_in(extents), self._writers(key)
         known = bool(left) and Forgets.DEALLOCATE_DIRTY not in self._forgets
-        media = Media.DIRTY if known else Media.CLEAN
-        self._set(key, Content(media, hosts=left, residue=left))
+        # Who is bound under this name from before writes into it from now on.
+        media = Media.DIRTY if known or writers else Media.CLEAN
+        owners = writers if step.shareable else frozenset[str]()
+        self._set(key, Content(media, left | writers, residue=left, owners=owners))
         return True
 
     def deallocate(self, step: Deallocate) -> bool:
@@ -214,13 +245,12 @@ class SimulatedDevice:
         """End what has been sanitized by now; returns what that was."""
         done = [k for k, c in self.contents.items() if c.done_s is not None and c.done_s <= now_s]
         for key in done:
+            before, writers = self.contents[key], self._writers(key)
+            left = before.hosts if Forgets.SANITIZE in self._forgets else frozenset[str]()
             # Whoever is bound meanwhile (careless hardware) goes on writing.
-            bound = self._is_bound(key)
-            left = bound or Forgets.SANITIZE in self._forgets
-            hosts = self.contents[key].hosts if left else frozenset[str]()
-            media = Media.DIRTY if bound else Media.CLEAN
-            residue = self.contents[key].residue & hosts
-            self._set(key, Content(media, hosts=hosts, residue=residue))
+            media = Media.DIRTY if writers else Media.CLEAN
+            residue, owners = before.residue & left, before.owners & writers
+            self._set(key, Content(media, left | writers, residue, owners=owners))
         return [self._name(key) for key in done]
 
     def live(self, life: Life) -> None:
@@ -249,12 +279,20 @@ class SimulatedDevice:
                 self._set(key, replace(content, media=Media.DIRTY, done_s=None))
 
     def _blank(self) -> None:
-        """Another device of the same kind: nothing is allocated, nothing is in it."""
+        """Another device of the same kind: nothing is allocated, nothing is in it.
+
+        The switch knows nothing of that: whoever is bound to what is not cut out of a pool reaches
+        the new one at once, and writes.
+        """
         self.changed |= {*self.parts, *self.contents}
         self.parts.clear()
         self.contents.clear()
         self.residue = ()
         self.qos.clear()
+        for key in {self.key(target) for target, _ in self._whole()} if self._stores else ():
+            writers = self._writers(key)
+            if writers:
+                self._set(key, Content(Media.DIRTY, writers))
 
     def _set(self, key: Key, content: Content) -> None:
         self.contents[key] = content
@@ -303,7 +341,11 @@ class SimulatedDevice:
 
     def _is_bound(self, key: Key) -> bool:
         """Whether any vPPB, through any port, reaches something of the part."""
-        return any(_nested(key, other) for other in self._attached.values())
+        return any(nested(key, other) for other, _ in self._attached.values())
+
+    def _writers(self, key: Key) -> frozenset[str]:
+        """Return the hosts that reach something of the part now."""
+        return frozenset(host for other, host in self._attached.values() if nested(key, other))
 
     def _left_in(self, extents: tuple[Extent, ...]) -> frozenset[str]:
         """Take the residue out of what is allocated now, and return whose it is."""
@@ -312,7 +354,7 @@ class SimulatedDevice:
         for left in self.residue:
             if any(left.extent.overlaps(extent) for extent in extents):
                 hosts |= left.hosts
-                kept += [Residue(rest, left.hosts) for rest in _without(left.extent, extents)]
+                kept += [Residue(rest, left.hosts) for rest in without(left.extent, extents)]
             else:
                 kept.append(left)
         self.residue = tuple(kept)
@@ -425,30 +467,6 @@ class SimulatedDevice:
             return refusal
         bound = self._is_bound(self.key(step.target))
         return Refusal.IN_USE if bound and Forgets.SANITIZE_BOUND not in self._forgets else None
-
-
-def _nested(one: Key, other: Key) -> bool:
-    """Whether one is the other, or a part of it."""
-    if one[0] != other[0]:
-        return False
-    shorter, longer = sorted((one[1], other[1]), key=len)
-    return longer[: len(shorter)] == shorter
-
-
-def _without(extent: Extent, taken: tuple[Extent, ...]) -> list[Extent]:
-    """Return what of `extent` is in none of `taken`."""
-    left = [extent]
-    for other in taken:
-        left = [rest for each in left for rest in _cut(each, other)]
-    return left
-
-
-def _cut(extent: Extent, other: Extent) -> list[Extent]:
-    if not extent.overlaps(other):
-        return [extent]
-    before = Extent(extent.start_mib, max(0, other.start_mib - extent.start_mib))
-    after = Extent(other.end_mib, max(0, extent.end_mib - other.end_mib))
-    return [rest for rest in (before, after) if rest.size_mib]
 
 
 def _scope(target: BindTarget) -> str:

@@ -5,6 +5,7 @@ Pure. What does not add up goes to the problems, at the word that says it.
 
 from dataclasses import dataclass
 
+from redfish_fm.drivers.virtual.equipment import device_hardware
 from redfish_fm.drivers.virtual.identities import Identities
 from redfish_fm.drivers.virtual.source import Problems
 from redfish_fm.drivers.virtual.spec import (
@@ -103,6 +104,7 @@ class _Layout:
 
     def device(self, identities: Identities) -> Device:
         spec, placing = self._spec, self._placing
+        model = spec.model or f"Virtual {spec.kind.value}"
         attachment = self._attachment()
         mld = attachment is Attachment.MLD
         shared = self._shared()
@@ -112,7 +114,7 @@ class _Layout:
             name=placing.id,
             kind=spec.kind,
             attachment=attachment,
-            model=spec.model or f"Virtual {spec.kind.value}",
+            model=model,
             manufacturer=spec.manufacturer,
             serial_number=identities.serial("device", placing.id),
             link=link(spec.link),
@@ -125,6 +127,9 @@ class _Layout:
             pool=self._pool() if mld else None,
             sanitizes=self._sanitizes(attachment, shared),
             qos=self._qos(attachment),
+            hardware=device_hardware(
+                identities, spec, placing.id, model, self._capacity_mib, placing.head_count
+            ),
         )
 
     def _problem(self, word: str, text: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.virtual.faults import FaultPlan, flap
 from redfish_fm.drivers.virtual.hardware import Hardware
+from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.drivers.virtual.objects import Object, ObjectKind
 from redfish_fm.fabric.model import PortId
 
@@ -19,11 +20,15 @@ Given = Mapping[str, Value]
 
 @dataclass(slots=True)
 class Bench:
-    """One fabric as faults get at it. `clock` is the fabric clock."""
+    """One fabric as faults get at it. `clock` is the fabric clock; `machines` are its hosts.
+
+    Several fabrics have the same host: what befalls one does no more when it is ordered again.
+    """
 
     hardware: Hardware
     plan: FaultPlan
     clock: Clock
+    machines: Machines
     _running: set[asyncio.Task[None]] = field(default_factory=set)
 
     def flap(self, port: PortId, times: int, period_s: float) -> None:

@@ -17,6 +17,7 @@ from redfish_fm.drivers.virtual.faults import (
     Restart,
     Slow,
 )
+from redfish_fm.drivers.virtual.host_faults import HOST_FAULTS
 from redfish_fm.drivers.virtual.objects import Object, ObjectKind, find
 from redfish_fm.fabric.model import (
     Allocate,
@@ -307,5 +308,6 @@ FAULTS: dict[str, FaultKind] = {
         {},
         lambda bench, _object, _: bench.plan.clear(),
     ),
+    **HOST_FAULTS,
 }
 """All faults by name."""

@@ -12,9 +12,13 @@ from typing import Any
 import msgspec
 
 from redfish_fm.drivers.virtual import spec
+from redfish_fm.drivers.virtual.topology_parameters import REFERENCE
 
 FILE_NAME = "topology.schema.json"
 """Its name in the schemas folder."""
+
+_DECLARES = "ParameterSpec"
+"""The struct whose numbers are no parameters themselves."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -26,10 +30,24 @@ def topology_schema() -> dict[str, Any]:
     texts = _texts()
     for name, struct in made["$defs"].items():
         for word, rule in struct.get("properties", {}).items():
+            if name != _DECLARES:
+                struct["properties"][word] = rule = _or_parameter(rule)
             text = texts.get((name, word))
             if text is not None:
                 rule["description"] = text
     return {"$schema": _DIALECT, "title": "Topology of redfish_fm", **made}
+
+
+def _or_parameter(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule that lets the name of a parameter stand where it wants a number."""
+    choices = rule.get("anyOf", [rule])
+    if not any(choice.get("type") == "integer" for choice in choices):
+        return rule
+    outer: dict[str, Any] = {
+        word: rule[word] for word in ("description", "default") if word in rule
+    }
+    bare = [{k: v for k, v in choice.items() if k not in outer} for choice in choices]
+    return {"anyOf": [*bare, {"type": "string", "pattern": f"^{REFERENCE}$"}], **outer}
 
 
 def _texts() -> dict[tuple[str, str], str]:

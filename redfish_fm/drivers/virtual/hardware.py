@@ -196,12 +196,11 @@ class Hardware:
         for switch in [s for s, until_s in self._down_until_s.items() if until_s <= now_s]:
             del self._down_until_s[switch]
             self._tell(switch, Event.BACK)
-        if self._training:
-            self._advance_training()
+        self._advance_training()
         for device, targets in self.devices.advance():
             at_s = self._clock.wall_s()
             actions = [Action(at_s, "sanitized", "time", t.switch, target=t) for t in targets]
-            self._keep(device, actions)
+            self._keep((device,), actions)
             self._tell_device(device)
 
     def next_s(self) -> float | None:
@@ -285,12 +284,26 @@ class Hardware:
     def set_switch_health(self, switch: str, health: str) -> None:
         """Change a switch's health, a Redfish Status.Health string."""
         self.advance()
-        self._switch(switch).health = health
+        simulated = self._switch(switch)
+        if simulated.health == health:
+            return
+        simulated.health = health
+        note = f"health={health}"
+        action = Action(self._clock.wall_s(), "switch", "outside", switch, note=note)
+        self._state.record_switch(switch, health, action)
         self._tell(switch, Event.CHANGED)
 
     def domain(self, domain: str) -> tuple[str, ...]:
         """Return the devices of one failure domain (a memory appliance, a drive box)."""
         return tuple(d.id for d in self.inventory.devices if d.domain == domain)
+
+    def power_host(self, host: str, on: bool) -> None:
+        """Give a host power or take it away: the links of its ports follow, bindings stay."""
+        self.advance()
+        for id_, switch in self.switches.items():
+            self._train(ports := switch.power_host(host, on))
+            if ports:
+                self._tell(id_, Event.CHANGED)
 
     # -- switches -------------------------------------------------------------------------------
 
@@ -340,6 +353,9 @@ class Hardware:
         for port, condition in kept.ports.items():
             if port.switch in self.switches:
                 self.switches[port.switch].conditions[port.port] = condition
+        for id_, health in kept.switch_health.items():
+            if id_ in self.switches:
+                self.switches[id_].health = health
         self._late.restore(kept.late)
 
     def _shift_s(self) -> float:
@@ -353,10 +369,13 @@ class Hardware:
 
         Raises Refused, but not for a late command: nobody is there to hear it.
         """
+        touched = [step.target]
         try:
             if switch_of(step) not in self.switches:
                 raise Refused(Refusal.UNKNOWN_VPPB, f"switch {switch_of(step)}")
             if isinstance(step, Bind | Unbind):
+                bound = self.switches[switch_of(step)].bindings.get(step.vppb)
+                touched += [] if bound is None else [bound]
                 actions = self._run_binding(step, cause, at_s)
             else:
                 actions = self._run_part(step, cause, at_s)
@@ -368,14 +387,13 @@ class Hardware:
             if finished is None:
                 raise
             return False
-        device = self.devices.at(step.target)
-        self._keep(device, actions, finished)
+        self._keep(filter(None, map(self.devices.at, touched)), actions, finished)
         return bool(actions)
 
     def _run_binding(self, step: Bind | Unbind, cause: str, at_s: float) -> list[Action]:
         """Bind or unbind; returns what to journal of it: nothing where nothing changed."""
         switch, vppb = step.vppb.switch, step.vppb
-        before, exposed = self.switches[switch].execute(step)
+        before, exposed = self.switches[switch].execute(step, given_up=cause != "outside")
         if isinstance(step, Unbind):
             return [] if before is None else [Action(at_s, "unbind", cause, switch, vppb, before)]
         if before == step.target:
@@ -419,7 +437,7 @@ class Hardware:
         at_s, first = self._clock.wall_s(), simulated.ports[0]
         action = Action(at_s, "device", "outside", first.switch, port=first.port,
                         note=f"{device}: {note}")  # fmt: skip
-        self._keep(simulated, [action])
+        self._keep((simulated,), [action])
         for port in simulated.ports:
             self.switches[port.switch].look_again(port.port)
         if (before.present, before.powered) != (simulated.life.present, simulated.life.powered):
@@ -445,13 +463,12 @@ class Hardware:
 
     def _keep(
         self,
-        device: SimulatedDevice | None,
+        devices: Iterable[SimulatedDevice],
         actions: list[Action],
         finished: LateCommand | None = None,
     ) -> None:
-        aged = device is not None and any(a.what in ("device", "setqos") for a in actions)
-        kept = device if device is not None and (device.changed or aged) else None
-        changed = () if kept is None else ((kept, self._shift_s()),)
+        aged, shift_s = any(a.what in ("device", "setqos") for a in actions), self._shift_s()
+        changed = [(device, shift_s) for device in devices if device.changed or aged]
         if actions or finished is not None:
             self._state.record(actions, finished, changed)
 

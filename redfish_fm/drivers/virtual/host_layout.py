@@ -4,11 +4,13 @@ Pure and deterministic.
 """
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Sequence
+from dataclasses import replace
 
+from redfish_fm.drivers.virtual import host_hardware
 from redfish_fm.drivers.virtual.identities import Identities
 from redfish_fm.drivers.virtual.source import Problems
-from redfish_fm.drivers.virtual.spec import EachSpec, Hosts, HostSpec, mib
+from redfish_fm.drivers.virtual.spec import EachSpec, FabricSpec, Hosts, HostSpec, mib
 from redfish_fm.fabric.model import Host
 
 
@@ -21,12 +23,28 @@ class HostLayout:
         self._identities = identities
         self._problems = problems
         self._ports: Counter[str] = Counter()
+        self._groups: dict[str, HostSpec] = {}
         self.hosts: dict[str, Host] = {}
         for i, group in enumerate(groups):
             self._check_group(group, f"hosts[{i}]")
             for n in range(group.count):
                 host = self._host(group, n, f"hosts[{i}]")
                 self.hosts[host.id] = host
+                self._groups[host.id] = group
+
+    def furnish(self, fabrics: Sequence[tuple[FabricSpec, Container[str]]]) -> None:
+        """Put into each host what is inside it, once it is known who is cabled to which fabric.
+
+        `fabrics` are those whose cables end in a card, with the names of the hosts of each.
+        """
+        for name, host in self.hosts.items():
+            group = self._groups[name]
+            if group.detail == "full":
+                cabled = [fabric for fabric, hosts in fabrics if name in hosts]
+                built = host_hardware.hardware(
+                    self._identities, group, name, host.memory_mib, cabled
+                )
+                self.hosts[name] = replace(host, hardware=built)
 
     def among(self, names: Container[str]) -> tuple[Host, ...]:
         """Return the hosts of these names."""
@@ -37,11 +55,16 @@ class HostLayout:
         self._ports[host] += 1
         return self._ports[host]
 
-    def dealt(self, hosts: Hosts, n: int, path: str) -> list[str]:
-        """Return the hosts that member `n` of a group of switches gets, as `hosts` says."""
+    def dealt(self, hosts: Hosts, n: int, of: int, path: str) -> list[str]:
+        """Return the hosts that member `n` of a group of switches gets, as `hosts` says.
+
+        `of` is how many members the group has.
+        """
         names = list(self.hosts)
         if hosts == "all":
             return names
+        if hosts == "dealt":
+            return names[len(names) * n // of : len(names) * (n + 1) // of]
         if isinstance(hosts, EachSpec):
             if hosts.each > len(names):
                 self._problems.add_once(f"{path}.each", f"there are only {len(names)} hosts")
@@ -76,4 +99,6 @@ class HostLayout:
             memory_mib=mib(group.memory),
             domain=self._identities.domain(group.domain, n, path),
             nqn=self._identities.host_nqn(group.nqn if alone else None, made, uuid, path),
+            part=host_hardware.machine(self._identities, group, made),
+            bmc=host_hardware.bmc(self._identities, group, made),
         )

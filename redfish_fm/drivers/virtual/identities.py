@@ -22,7 +22,8 @@ class Identities:
     def __init__(self, spec: TopologySpec, problems: Problems) -> None:
         self._spec = spec
         self._problems = problems
-        self._ids: dict[str, str] = {}
+        # A failure domain is a rack, which stands among the chassis of all that has an id.
+        self._ids = {name: f"domains[{i}]" for i, name in enumerate(spec.domains)}
         self._nqns: dict[str, str] = {}
         self._told: set[str] = set()
 
@@ -63,6 +64,25 @@ class Identities:
     def serial(self, what: str, name: str) -> str:
         """Return a serial number of twelve hexadecimal digits."""
         return hashlib.blake2s(self._key(what, name).encode(), digest_size=6).hexdigest().upper()
+
+    def part_number(self, model: str) -> str:
+        """Return a part number: one for each model, the same in every topology."""
+        digest = hashlib.blake2s(model.encode(), digest_size=4).digest()
+        return f"RF-{int.from_bytes(digest) % 1_000_000:06d}-{chr(ord('A') + digest[0] % 8)}1"
+
+    def mac(self, what: str, name: str) -> str:
+        """Return a MAC address out of those that are locally administered."""
+        digest = hashlib.blake2s(self._key(what, name).encode(), digest_size=5).hexdigest().upper()
+        return ":".join(["02", *(digest[i : i + 2] for i in range(0, 10, 2))])
+
+    def eui64(self, what: str, name: str) -> str:
+        """Return an EUI-64 out of those that are locally administered: 16 hexadecimal digits."""
+        digest = hashlib.blake2s(self._key(what, name).encode(), digest_size=7).hexdigest()
+        return f"02{digest.upper()}"
+
+    def derived_uuid(self, what: str, name: str) -> str:
+        """Return a UUID made of the names."""
+        return str(self._derived(what, name))
 
     def domain(self, given: str | tuple[str, ...] | None, n: int, path: str) -> str | None:
         """Return the failure domain of member `n` of a group."""

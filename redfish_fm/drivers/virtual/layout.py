@@ -26,18 +26,21 @@ def lay_out(spec: TopologySpec, problems: Problems) -> tuple[Inventory, ...]:
     counts = Counter(fabric.id for fabric in spec.fabrics)
     for name in (name for name, count in counts.items() if count > 1):
         problems.add("fabrics", f"fabric {name} is described {counts[name]} times")
-    return tuple(
-        _inventory(fabric, f"fabrics[{i}]", hosts, identities, problems)
-        for i, fabric in enumerate(spec.fabrics)
-    )
+    parts: list[SubsystemLayout | SwitchLayout] = []
+    for i, fabric in enumerate(spec.fabrics):
+        _check_words(fabric, f"fabrics[{i}]", problems)
+        kind = SubsystemLayout if fabric.protocol == NVME_OF else SwitchLayout
+        parts.append(kind(fabric, f"fabrics[{i}]", hosts, identities, problems))
+    laid_out = list(zip(spec.fabrics, parts, strict=True))
+    # A network is reached through a host's own adapter, which is there without any fabric.
+    hosts.furnish([(each, laid.hosts) for each, laid in laid_out if each.protocol != NVME_OF])
+    return tuple(_inventory(fabric, laid, hosts) for fabric, laid in laid_out)
 
 
 def _inventory(
-    spec: FabricSpec, path: str, hosts: HostLayout, identities: Identities, problems: Problems
+    spec: FabricSpec, parts: SubsystemLayout | SwitchLayout, hosts: HostLayout
 ) -> Inventory:
     nvme_of = spec.protocol == NVME_OF
-    _check_words(spec, path, problems)
-    parts = (SubsystemLayout if nvme_of else SwitchLayout)(spec, path, hosts, identities, problems)
     return Inventory(
         fabric=spec.id,
         name=spec.name or f"{spec.protocol} fabric {spec.id}",

@@ -8,6 +8,7 @@ device    the device's id              mem1
 domain    a failure domain's name      box1
 vppb      switch/virtual switch/index  cxl1/1/0
 part      switch/port/path             cxl1/D1/ld=3, cxl1/D1/ld=0 region=2, cxl1/D1/namespace=1
+host      the host's id                host1
 """
 
 from collections.abc import Callable
@@ -31,6 +32,7 @@ class ObjectKind(Enum):
     DOMAIN = "domain"
     VPPB = "vppb"
     PART = "part"
+    HOST = "host"
 
 
 def find(hardware: Hardware, kinds: tuple[ObjectKind, ...], id_: str) -> Object | None:
@@ -84,6 +86,10 @@ def _part(hardware: Hardware, id_: str) -> BindTarget | None:
         return None
 
 
+def _host(hardware: Hardware, id_: str) -> str | None:
+    return id_ if any(host.id == id_ for host in hardware.inventory.hosts) else None
+
+
 _FINDERS: dict[ObjectKind, Callable[[Hardware, str], Object | None]] = {
     ObjectKind.FABRIC: _fabric,
     ObjectKind.SWITCH: _switch,
@@ -92,4 +98,5 @@ _FINDERS: dict[ObjectKind, Callable[[Hardware, str], Object | None]] = {
     ObjectKind.DOMAIN: _domain,
     ObjectKind.VPPB: _vppb,
     ObjectKind.PART: _part,
+    ObjectKind.HOST: _host,
 }

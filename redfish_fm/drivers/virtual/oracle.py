@@ -163,7 +163,10 @@ class Oracle:
         return [self._account(fabric, device, total) for device, total in pools]
 
     def exposures(self, fabric: str | None = None) -> list[Done]:
-        """Return every bind that showed a host the data of others (`note` names them)."""
+        """Return every bind that showed a host the data of others (`note` names them).
+
+        Those of hosts with which it shares a part are no others, while one of them still owns it.
+        """
         return [done for done in self.actions(fabric) if done.what == "exposed"]
 
     def actions(self, fabric: str | None = None, after: int = 0) -> list[Done]:

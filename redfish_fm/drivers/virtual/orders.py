@@ -1,6 +1,6 @@
 """Faults that a user orders, by name, object id and parameters: the check, and the desk.
 
-    desk = FaultDesk(hardware, plan, fabric_clock)
+    desk = FaultDesk(hardware, plan, fabric_clock, machines)
     desk.order("link-degrade", "cxl1/D1", {"width": 4})
 
 A face (HTTP, command line) gives names and values; fault_table.FAULTS says what there is to give,
@@ -12,6 +12,7 @@ from redfish_fm.drivers.virtual.fault_kinds import Bench, FaultKind, Given, Para
 from redfish_fm.drivers.virtual.fault_table import FAULTS
 from redfish_fm.drivers.virtual.faults import FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
+from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.drivers.virtual.objects import find
 from redfish_fm.errors import FmError
 
@@ -31,8 +32,10 @@ class BadOrder(FmError):
 class FaultDesk:
     """Carries out orders on one fabric. Call it where an event loop runs; close it at the end."""
 
-    def __init__(self, hardware: Hardware, plan: FaultPlan, fabric_clock: Clock) -> None:
-        self._bench = Bench(hardware, plan, fabric_clock)
+    def __init__(
+        self, hardware: Hardware, plan: FaultPlan, fabric_clock: Clock, machines: Machines
+    ) -> None:
+        self._bench = Bench(hardware, plan, fabric_clock, machines)
 
     def order(self, name: str, object_id: str, parameters: Given | None = None) -> None:
         """Let fault `name` befall an object. Raises UnknownFault, or BadOrder with all reasons."""

@@ -37,8 +37,11 @@ def _fabric_size(spec: FabricSpec, hosts: int, path: str, problems: Problems) ->
         if ports > PORT_COUNT_MAX:
             text = f"each would have {ports} ports; a switch has {PORT_COUNT_MAX} at most"
             problems.add(f"{path}.switches[{i}]", text)
-        parts = sum(devices.count * _part_count(devices) for devices in group.devices)
-        total += group.count * (1 + ports + parts)
+        for j, devices in enumerate(group.devices):
+            if devices.total is not None and devices.count > 1:
+                problems.add(f"{path}.switches[{i}].devices[{j}].total", "either count or total")
+            total += devices.in_all(group.count) * _part_count(devices)
+        total += group.count * (1 + ports)
     for i, device in enumerate(spec.devices):
         names = ("",) if device.ports == "all" else device.ports
         ports = device.count * max(map(names.count, names))
@@ -47,7 +50,8 @@ def _fabric_size(spec: FabricSpec, hosts: int, path: str, problems: Problems) ->
             problems.add(f"{path}.devices[{i}]", text)
         total += device.count * _part_count(device)
     for subsystem in spec.subsystems or ():
-        total += subsystem.count * (1 + subsystem.ports + _attached(subsystem.hosts, hosts))
+        attached = _attached(subsystem.hosts, hosts, subsystem.count)
+        total += subsystem.count * (1 + subsystem.ports + attached)
     return total
 
 
@@ -59,11 +63,16 @@ def _part_count(spec: PluggedSpec) -> int:
 
 
 def _port_count(group: SwitchSpec, hosts: int) -> int:
-    devices = sum(devices.count * devices.heads for devices in group.devices)
-    return _attached(group.hosts, hosts) * group.host_ports + devices + group.spare_ports
+    """Return how many ports the switches of a group have at most."""
+    devices = sum(each.on_switch(0, group.count) * each.heads for each in group.devices)
+    attached = _attached(group.hosts, hosts, group.count)
+    return attached * group.host_ports + devices + group.spare_ports
 
 
-def _attached(hosts: Hosts, count: int) -> int:
+def _attached(hosts: Hosts, count: int, among: int) -> int:
+    """Return how many of `count` hosts each of `among` switches or subsystems gets at most."""
     if hosts == "all":
         return count
+    if hosts == "dealt":
+        return -(-count // among)
     return hosts.each if isinstance(hosts, EachSpec) else len(hosts)

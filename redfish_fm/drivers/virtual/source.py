@@ -66,6 +66,10 @@ class Problems:
         """Add one problem at `path`."""
         self._found.append(Problem(path, self.lines.find(path), text))
 
+    def add_given(self, word: str, text: str) -> None:
+        """Add a problem of what was given beside the text: it stands on no line."""
+        self._found.append(Problem(word, None, text))
+
     def add_once(self, path: str, text: str) -> None:
         """Add a problem that several members of a group may have in common."""
         if (path, text) not in self._once:
@@ -165,6 +169,9 @@ def convert(value: object, kind: Any, path: str, problems: Problems) -> Any:
         if len(made) < least:
             problems.add(path, f"{len(made)} given; at least {least} are needed")
         return made
+    inner = _value_in(kind)
+    if inner is not None and isinstance(value, Mapping):
+        return {k: convert(v, inner, _below(path, k), problems) for k, v in value.items()}
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -226,6 +233,11 @@ def _member_in(kind: Any) -> Any:
         if get_origin(bare) is tuple:
             return get_args(bare)[0]
     return None
+
+
+def _value_in(kind: Any) -> Any:
+    """Return the type of the values of the mapping that `kind` is; None if it is none."""
+    return get_args(kind)[1] if get_origin(kind) is dict else None
 
 
 def _least_in(kind: Any) -> int:

@@ -5,7 +5,7 @@ JSON Schema of the format is made of both). Capacities are texts with a unit ("8
 decimal units alike), links are generation, lanes and added latency in ns. Every group (`hosts`,
 `switches`, `devices`, `subsystems`) may carry `count:`; its `id` then holds `{n}`, which counts
 from `first`. A device group of a switch is repeated on each switch of its group and `{n}` runs on
-from switch to switch.
+from switch to switch; with `total:` instead of `count:` so many are dealt to all of them together.
 """
 
 import re
@@ -15,7 +15,10 @@ import msgspec
 
 from redfish_fm.fabric.model import DeviceKind
 
-Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+COUNT_MAX = 100_000
+"""Members of one group."""
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
 Capacity = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,12} ?([MGT]i?B)$")]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
 Template = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$", max_length=64)]
@@ -80,6 +83,10 @@ class HostSpec(_Strict, frozen=True):
     """Of a single host; without it one is derived from the names."""
     nqn: Nqn | None = None
     """NVMe Qualified Name of a single host; without it one is made of its UUID."""
+    model: str | None = None
+    manufacturer: str = "redfish_fm"
+    detail: Literal["full", "core"] = "full"
+    """How much of it is shown: everything in it, or only system, processors, chassis and BMC."""
 
 
 class LdsSpec(_Strict, frozen=True):
@@ -140,6 +147,8 @@ class PluggedSpec(_Strict, frozen=True):
     """Whether contents are kept track of and can be overwritten; without it CXL memory does."""
     qos: bool = False
     """Of an MLD: whether bandwidth of its LDs can be set."""
+    detail: Literal["full", "core"] = "full"
+    """How much of it is shown: everything in it, or no modules and no sensors."""
     domain: Name | tuple[Name, ...] | None = None
     """Its failure domain; a list is dealt in turn."""
 
@@ -149,6 +158,18 @@ class DeviceSpec(PluggedSpec, frozen=True):
 
     heads: Heads = 1
     """How many ports of this switch it is plugged into."""
+    total: Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)] | None = None
+    """How many there are on all switches of the group together, dealt evenly; instead of count."""
+
+    def on_switch(self, n: int, switch_count: int) -> int:
+        """Return how many of them switch `n` (from 0) of a group has; the first ones the odd."""
+        if self.total is None:
+            return self.count
+        return self.total // switch_count + (n < self.total % switch_count)
+
+    def in_all(self, switch_count: int) -> int:
+        """Return how many there are on all switches of a group."""
+        return self.count * switch_count if self.total is None else self.total
 
 
 class SpanningSpec(PluggedSpec, frozen=True, kw_only=True):
@@ -164,7 +185,7 @@ class EachSpec(_Strict, frozen=True):
     each: Count
 
 
-Hosts = Literal["all"] | EachSpec | tuple[Name, ...]
+Hosts = Literal["all", "dealt"] | EachSpec | tuple[Name, ...]
 
 
 class SwitchSpec(_Strict, frozen=True):
@@ -184,7 +205,8 @@ class SwitchSpec(_Strict, frozen=True):
     domain: Name | tuple[Name, ...] | None = None
     """Its failure domain; a list is dealt in turn."""
     hosts: Hosts = "all"
-    """Which hosts are cabled to it: all, a list of ids, or the next so many for every switch."""
+    """Which hosts are cabled to it: all, a list of ids, the next so many for every switch, or
+    `dealt`: each host to one switch of the group, evenly."""
     host_ports: Annotated[int, msgspec.Meta(ge=1, le=4)] = 1
     """Ports for each host."""
     host_link: LinkSpec = LinkSpec()
@@ -195,6 +217,10 @@ class SwitchSpec(_Strict, frozen=True):
     """Devices on downstream ports of each switch of the group."""
     spare_ports: Annotated[int, msgspec.Meta(ge=0, le=PORT_COUNT_MAX)] = 0
     """Downstream ports with nothing in them."""
+    manufacturer: str = "redfish_fm"
+    detail: Literal["full", "core"] = "full"
+    """How much of it is shown: everything in it, or no power supplies, fans, sensors, counters of
+    ports and cables."""
 
 
 class SubsystemSpec(_Strict, frozen=True):
@@ -213,7 +239,8 @@ class SubsystemSpec(_Strict, frozen=True):
     domain: Name | tuple[Name, ...] | None = None
     """Its failure domain; a list is dealt in turn."""
     hosts: Hosts = "all"
-    """Which hosts reach it: all, a list of ids, or the next so many for every subsystem."""
+    """Which hosts reach it: all, a list of ids, the next so many for every subsystem, or `dealt`:
+    each host to one subsystem of the group, evenly."""
     ports: Annotated[int, msgspec.Meta(ge=1, le=16)] = 1
     """Network ports; every host reaches it through each of them."""
     namespaces: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 128
@@ -222,6 +249,8 @@ class SubsystemSpec(_Strict, frozen=True):
     """How many namespaces one host can have attached."""
     granularity: Capacity = "1 GiB"
     """A namespace is a multiple of this."""
+    detail: Literal["full", "core"] = "full"
+    """How much of it is shown: everything in it, or no drives, power supplies, fans and sensors."""
 
 
 class FabricSpec(_Strict, frozen=True):
@@ -241,6 +270,22 @@ class FabricSpec(_Strict, frozen=True):
     """How many zones the fabric holds; without it any number."""
 
 
+class ParameterSpec(_Strict, frozen=True):
+    """A number that is chosen when the topology is served, as in `NAME:hosts=4`.
+
+    `$name` stands for it wherever a number may stand.
+    """
+
+    default: Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+    """What it is when nobody chooses."""
+    min: Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)] = 1
+    """The least that may be chosen."""
+    max: Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)] = COUNT_MAX
+    """The most that may be chosen."""
+    description: str = ""
+    """A line for people."""
+
+
 class TopologySpec(_Strict, frozen=True):
     """A topology of redfish_fm: hosts, and the fabrics that connect devices to them."""
 
@@ -251,3 +296,5 @@ class TopologySpec(_Strict, frozen=True):
     """A line for people."""
     domains: tuple[Name, ...] = ()
     """Failure domains (power, chassis, rack) that hosts, switches and devices may name."""
+    parameters: dict[Name, ParameterSpec] = {}
+    """Numbers to choose when it is served, by name."""

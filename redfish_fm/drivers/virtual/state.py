@@ -7,11 +7,11 @@ decides nothing.
 
 `action.what` is "bind" or "unbind" (a binding changed), "allocate", "deallocate", "sanitize" (it
 began) or "sanitized" (it ended), "setqos" (an LD has other bandwidth), "exposed" (bound although
-data of the hosts in `note` are in it), "refused" (`note` has the reason), "restart", "port" or
-"device". `action.cause` is "command" (answered or not), "late" (a command that the switch ran after
-its link was reset), "restart", "time" or "outside" (someone else's doing). `n` grows without gaps
-and is never reused. base plus all actions gives binding. The journal keeps at least its newest
-`journal_max` actions.
+data of the hosts in `note`, who do not share it, are in it), "refused" (`note` has the reason),
+"restart", "switch", "port" or "device". `action.cause` is "command" (answered or not), "late" (a
+command that the switch ran after its link was reset), "restart", "time" or "outside" (someone
+else's doing). `n` grows without gaps and is never reused. base plus all actions gives binding. The
+journal keeps at least its newest `journal_max` actions.
 """
 
 import sqlite3
@@ -118,6 +118,7 @@ class Kept:
 
     bindings: Mapping[VppbId, BindTarget] = field(default_factory=dict)
     ports: Mapping[PortId, PortCondition] = field(default_factory=dict)
+    switch_health: Mapping[str, str] = field(default_factory=dict)
     late: tuple[LateCommand, ...] = ()
 
 
@@ -155,6 +156,7 @@ class VirtualState:
                     " WHERE fabric = ?"
                 )
             },
+            switch_health=dict(self._rows("SELECT switch, health FROM switch WHERE fabric = ?")),
             late=tuple(
                 LateCommand(n, due_s, _step(what, switch, vcs, vppb, port, path, *rest))
                 for n, due_s, what, switch, vcs, vppb, port, path, *rest in self._rows(
@@ -176,7 +178,7 @@ class VirtualState:
                 devices[id_].qos = read_qos(qos)
         for id_, scope, path, switch, port, size, shareable, extents, *content in self._rows(
             "SELECT device, scope, path, switch, port, size_mib, shareable, extents,"
-            " media, hosts, residue, done_s FROM part WHERE fabric = ?"
+            " media, hosts, residue, done_s, owners FROM part WHERE fabric = ?"
         ):
             if id_ in devices:
                 key = (scope, read_path(path))
@@ -236,6 +238,14 @@ class VirtualState:
                 (self._fabric, port.switch, port.port, condition.link_up, condition.present,
                  condition.health, condition.width, condition.gen),
             )  # fmt: skip
+            self._keep(db, action)
+
+    def record_switch(self, switch: str, health: str, action: Action) -> None:
+        """Keep the health of one switch and journal the change."""
+        with self.connection as db:
+            db.execute("BEGIN IMMEDIATE")
+            row = (self._fabric, switch, health)
+            db.execute("INSERT OR REPLACE INTO switch VALUES (?, ?, ?)", row)
             self._keep(db, action)
 
     def postpone(self, step: Step, due_s: float) -> LateCommand:
@@ -325,11 +335,12 @@ class VirtualState:
             return
         content = content or Content()
         db.execute(
-            "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*row, part and part.target.switch, part and part.target.port,
              part and part.size_mib, part and part.shareable, part and extents_text(part.extents),
              content.media.value, hosts_text(content.hosts), hosts_text(content.residue),
-             None if content.done_s is None else content.done_s + shift_s),
+             None if content.done_s is None else content.done_s + shift_s,
+             hosts_text(content.owners)),
         )  # fmt: skip
 
     def _rows(self, query: str) -> Iterable[tuple[Any, ...]]:
@@ -376,10 +387,12 @@ def _fold(db: sqlite3.Connection, newest: int) -> None:
     db.execute("DELETE FROM action WHERE n <= ?", (newest,))
 
 
-def _content(shift_s: float, media: str, hosts: str, residue: str, done_s: float | None) -> Content:
+def _content(
+    shift_s: float, media: str, hosts: str, residue: str, done_s: float | None, owners: str
+) -> Content:
     """Return a content from its columns; a sanitizing went on while nobody looked."""
     left_s = None if done_s is None else done_s + shift_s
-    return Content(Media(media), read_hosts(hosts), read_hosts(residue), left_s)
+    return Content(Media(media), read_hosts(hosts), read_hosts(residue), left_s, read_hosts(owners))
 
 
 def _step(

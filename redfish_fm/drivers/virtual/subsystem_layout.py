@@ -6,6 +6,7 @@ attach namespaces, and what holds the namespaces is plugged into port D1.
 """
 
 from redfish_fm.drivers.virtual.device_layout import NETWORK_LINK, lay_out_pool
+from redfish_fm.drivers.virtual.equipment import subsystem_hardware
 from redfish_fm.drivers.virtual.host_layout import HostLayout
 from redfish_fm.drivers.virtual.identities import Identities
 from redfish_fm.drivers.virtual.source import Problems
@@ -37,7 +38,7 @@ class SubsystemLayout:
 
     def _add(self, group: SubsystemSpec, n: int, path: str) -> None:
         id_ = self._identities.claim(group.id, group.count, group.first + n, path)
-        names = self._hosts.dealt(group.hosts, n, f"{path}.hosts")
+        names = self._hosts.dealt(group.hosts, n, group.count, f"{path}.hosts")
         device = lay_out_pool(group, id_, n, path, self._identities, self._problems)
         upstream = [
             Port(PortId(id_, f"U{i}"), PortRole.UPSTREAM, NETWORK_LINK)
@@ -57,4 +58,8 @@ class SubsystemLayout:
                 VirtualSwitch(name, id_, "U1", name, group.attachments) for name in names
             ),
             domain=device.domain,
+            manufacturer=device.manufacturer,
+            hardware=subsystem_hardware(
+                self._identities, group, id_, device.model, device.capacity_mib
+            ),
         )

@@ -63,6 +63,7 @@ class SimulatedSwitch:
             for vcs in facts.virtual_switches
         }
         self._bound_to: dict[str, set[VppbId]] = {}
+        self._dark: set[str] = set()
 
     def vppbs(self) -> list[VppbId]:
         """Return every vPPB, bound or not."""
@@ -97,35 +98,40 @@ class SimulatedSwitch:
             return Refusal.VPPB_BOUND
         return self._taken(step)
 
-    def execute(self, step: Bind | Unbind) -> tuple[BindTarget | None, frozenset[str]]:
+    def execute(
+        self, step: Bind | Unbind, *, given_up: bool = True
+    ) -> tuple[BindTarget | None, frozenset[str]]:
         """Do it. Returns what the vPPB was bound to before, and whose data its host now sees.
 
-        Raises Refused, changing nothing.
+        `given_up`: who loses a binding by it does not own that any more. Raises Refused, changing
+        nothing.
         """
         refusal = self.refusal(step)
         if refusal is not None:
             raise Refused(refusal, describe(step))
         target = step.target if isinstance(step, Bind) else None
-        before = self.force(step.vppb, target)
+        before = self.force(step.vppb, target, given_up=given_up)
         device = None if target is None else self.device_at(target.port)
         if device is None or target is None or target == before:
             return before, frozenset()
         return before, device.attach(step.vppb, target, self._hosts[step.vppb.vcs])
 
-    def force(self, vppb: VppbId, target: BindTarget | None) -> BindTarget | None:
+    def force(
+        self, vppb: VppbId, target: BindTarget | None, *, given_up: bool = False
+    ) -> BindTarget | None:
         """Write a binding without asking (restored state); returns what was bound before."""
         before = self.bindings.pop(vppb, None)
         if before is not None:
             self._bound_to[before.port].discard(vppb)
             device = self.device_at(before.port)
             if device is not None:
-                device.detach(vppb)
+                device.detach(vppb, given_up=given_up and before != target)
         if target is not None:
             self.bindings[vppb] = target
             self._bound_to.setdefault(target.port, set()).add(vppb)
             device = self.device_at(target.port)
             if device is not None:
-                device.reattach(vppb, target)
+                device.reattach(vppb, target, self._hosts[vppb.vcs])
         return before
 
     def set_port(self, port: str, **changes: object) -> PortCondition:
@@ -141,9 +147,17 @@ class SimulatedSwitch:
         """Whether both ends of a port's link are there and powered, and the link is not down."""
         facts, condition = self._ports[port], self._condition(port)
         device = self.device_at(port)
-        if not (condition.link_up and condition.present):
+        if not (condition.link_up and condition.present) or facts.host in self._dark:
             return False
         return device.answers if device is not None else self._cabled(facts)
+
+    def power_host(self, host: str, on: bool) -> list[PortId]:
+        """Note that a host has power or not; return its ports, whose links follow if trained."""
+        (self._dark.discard if on else self._dark.add)(host)
+        ports = [port.id for port in self.facts.ports if port.host == host]
+        for port in ports:
+            self.look_again(port.port)
+        return ports
 
     def train(self, port: str, now_s: float) -> None:
         """Train the link of a port anew where it can come up, else give it up."""
@@ -221,7 +235,7 @@ class SimulatedSwitch:
         )
         health = worst(condition.health, "OK" if device is None else device.life.health)
         serial = device.serial_number if device is not None and present else None
-        powered = device is None or device.life.powered
+        powered = port.host not in self._dark and (device is None or device.life.powered)
         if not present or not self.can_link(name) or name in self._training:
             training = present and name in self._training
             return PortState(False, present, None, None, health, training, serial, powered)

@@ -4,6 +4,7 @@
     binding   bound vPPB               fabric, switch, vcs, vppb, port, path, shared
     base      binding before the first action still in the journal (same columns)
     port      port out of the usual    fabric, switch, port, link_up, present, health, width, gen
+    switch    switch out of the usual  fabric, switch, health
     late      command still to run     n, fabric, due_s, what, switch, vcs, vppb, port, path,
                                        size_mib, shareable, qos
     vcs       virtual switch           fabric, switch, vcs, host
@@ -13,7 +14,9 @@
               out of the usual         health, residue, qos
     part      part with a state        fabric, device, scope, path, switch, port, size_mib (NULL:
                                        not cut out of a pool), shareable, extents, media, hosts,
-                                       residue, done_s
+                                       residue, done_s, owners
+    machine   host, once it was reset  host, power, then_on, until_s, boots, reset_s,
+              (of no fabric)           manager_reset_s
     action    thing that happened      n, fabric, at_s, what, cause, switch, vcs, vppb, port, path,
                                        note
 
@@ -21,7 +24,8 @@
 port. `extents` are "start+size" in MiB, `hosts` one a line. `shared` tells whether the target was
 for several hosts when it was bound. `scope` is the head ("" where all ports reach the same media).
 `qos` are "ld=allocated/limit" in percent, of a late command without the LD.
-`done_s`, `at_s` and `due_s` are seconds since 1970.
+`power` is a Redfish PowerState; `then_on` whether it starts again once it is off, `until_s` when
+its state changes by itself (NULL: never). Times are seconds since 1970.
 """
 
 import sqlite3
@@ -33,7 +37,7 @@ from redfish_fm.drivers.virtual.contents import Residue
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import BindTarget, Qos
 
-VERSION = 3
+VERSION = 5
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS binding (
@@ -46,6 +50,8 @@ CREATE TABLE IF NOT EXISTS port (
   fabric TEXT, switch TEXT, port TEXT,
   link_up INTEGER, present INTEGER, health TEXT, width INTEGER, gen INTEGER,
   PRIMARY KEY (fabric, switch, port));
+CREATE TABLE IF NOT EXISTS switch (
+  fabric TEXT, switch TEXT, health TEXT, PRIMARY KEY (fabric, switch));
 CREATE TABLE IF NOT EXISTS late (
   n INTEGER PRIMARY KEY AUTOINCREMENT, fabric TEXT, due_s REAL, what TEXT,
   switch TEXT, vcs TEXT, vppb INTEGER, port TEXT, path TEXT, size_mib INTEGER, shareable INTEGER,
@@ -63,7 +69,11 @@ CREATE TABLE IF NOT EXISTS device (
 CREATE TABLE IF NOT EXISTS part (
   fabric TEXT, device TEXT, scope TEXT, path TEXT, switch TEXT, port TEXT, size_mib INTEGER,
   shareable INTEGER, extents TEXT, media TEXT, hosts TEXT, residue TEXT, done_s REAL,
+  owners TEXT DEFAULT '',
   PRIMARY KEY (fabric, device, scope, path));
+CREATE TABLE IF NOT EXISTS machine (
+  host TEXT PRIMARY KEY, power TEXT, then_on INTEGER, until_s REAL, boots INTEGER, reset_s REAL,
+  manager_reset_s REAL);
 CREATE TABLE IF NOT EXISTS action (
   n INTEGER PRIMARY KEY AUTOINCREMENT, fabric TEXT, at_s REAL, what TEXT, cause TEXT,
   switch TEXT, vcs TEXT, vppb INTEGER, port TEXT, path TEXT, note TEXT);
@@ -93,6 +103,15 @@ ALTER TABLE action DROP COLUMN ld;
 _LATE_FROM_2 = "ALTER TABLE late ADD COLUMN qos TEXT;"
 _FROM_2 = f"{_LATE_FROM_2} ALTER TABLE device ADD COLUMN qos TEXT DEFAULT '';"
 """Version 2 knew no bandwidth."""
+
+_FROM_3 = """
+ALTER TABLE part ADD COLUMN owners TEXT DEFAULT '';
+UPDATE part SET owners = hosts WHERE shareable;
+"""
+"""Version 3 did not know who shares a part, nor the health of switches."""
+
+
+# Version 4 knew no machines: their table is all that is new.
 
 
 class StateError(FmError):
@@ -124,7 +143,14 @@ def _migrate(db: sqlite3.Connection, path: Path | None) -> None:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
         if version not in range(VERSION + 1):
             raise StateError(f"virtual hardware state {path} has version {version}, not {VERSION}")
-        script = (_TABLES, _FROM_1 + _LATE_FROM_2 + _TABLES, _FROM_2, "")[version]
+        script = (
+            _TABLES,
+            _FROM_1 + _LATE_FROM_2 + _TABLES,
+            _FROM_2 + _FROM_3 + _TABLES,
+            _FROM_3 + _TABLES,
+            _TABLES,
+            "",
+        )[version]
         for statement in script.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")

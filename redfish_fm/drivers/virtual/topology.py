@@ -4,16 +4,23 @@ Knows files and the words of `spec`; what a topology means is in `layout`. Every
 is reported at once, each with its path and line.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redfish_fm.drivers.virtual.layout import lay_out
 from redfish_fm.drivers.virtual.source import Problem, Problems, convert, parse
 from redfish_fm.drivers.virtual.spec import TopologySpec
+from redfish_fm.drivers.virtual.topology_parameters import (
+    SUFFIXES,
+    Parameter,
+    choose,
+    declared,
+    filled_in,
+    split,
+)
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import Inventory
-
-_SUFFIXES = (".yaml", ".yml")
 
 
 class TopologyError(FmError):
@@ -28,11 +35,12 @@ class TopologyError(FmError):
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A checked topology. Made by `load` and `read`."""
+    """A checked topology. Made by `load` and `read`. `parameters` have the values it has."""
 
     name: str
     description: str
     fabrics: tuple[Inventory, ...]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     def inventories(self) -> tuple[Inventory, ...]:
         """Return one inventory per fabric, in the order of the file."""
@@ -47,12 +55,14 @@ def names(mockups_dir: Path) -> tuple[str, ...]:
 def load(name_or_path: str, mockups_dir: Path) -> Topology:
     """Return the topology of that name in `mockups_dir`, or of that YAML file.
 
-    What ends in .yaml or .yml or has a slash is a file, all else a name. Raises TopologyError.
+    What ends in .yaml or .yml or has a slash is a file, all else a name; behind a colon stand
+    parameters (`scale:hosts=4,gpus=16`). Raises TopologyError.
     """
-    if name_or_path.endswith(_SUFFIXES) or "/" in name_or_path:
-        path = Path(name_or_path)
+    bare, given = split(name_or_path)
+    if bare.endswith(SUFFIXES) or "/" in bare:
+        path = Path(bare)
     else:
-        path = mockups_dir / f"{name_or_path}.yaml"
+        path = mockups_dir / f"{bare}.yaml"
         if not path.is_file():
             known = ", ".join(names(mockups_dir))
             raise _refused(name_or_path, f"no such topology; there are: {known or 'none'}")
@@ -62,20 +72,25 @@ def load(name_or_path: str, mockups_dir: Path) -> Topology:
         raise _refused(name_or_path, f"can not be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise _refused(name_or_path, f"is not UTF-8: {error}") from error
-    return read(text, name_or_path)
+    return read(text, name_or_path, given)
 
 
-def read(text: str, source: str) -> Topology:
-    """Return the topology that a YAML text describes. Raises TopologyError with every reason."""
+def read(text: str, source: str, given: str | None = None) -> Topology:
+    """Return the topology that a YAML text describes, with the parameters that are `given`.
+
+    Raises TopologyError with every reason.
+    """
     problems = Problems()
     value = parse(text, problems)
     spec: TopologySpec | None = None
+    known = declared(value, problems)
+    chosen = choose(known, given, problems)
     if not problems.count or value is not None:
-        spec = convert(value, TopologySpec, "", problems)
+        spec = convert(filled_in(value, chosen, problems), TopologySpec, "", problems)
     fabrics = lay_out(spec, problems) if spec is not None else ()
     if problems.count or spec is None:
         raise TopologyError(source, problems.found)
-    return Topology(spec.name, spec.description, fabrics)
+    return Topology(spec.name, spec.description, fabrics, chosen)
 
 
 def _refused(source: str, text: str) -> TopologyError:

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable
-from redfish_fm.fabric.model import Unbind, VppbId
+from redfish_fm.fabric.model import Unbind
 from tests.drivers.contract.rig import Rig, next_hint, use
 
 BLOCKED_S = 0.5
@@ -118,7 +118,7 @@ class ProofContract:
             await asyncio.wait_for(looking, 30)
 
     async def test_unbinding_what_does_not_exist_is_refused(self, rig: Rig) -> None:
-        for vppb in (VppbId(rig.first.switch, rig.first.vcs, 9_999), VppbId("none", "1", 0)):
+        for vppb in await rig.not_there():
             with pytest.raises(DriverRejected):
                 await rig.apply(Unbind(vppb, rig.target))
 

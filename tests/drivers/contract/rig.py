@@ -84,6 +84,17 @@ class Rig:
     async def apply(self, step: Step) -> None:
         await self.driver.apply(step, self.deadline_s())
 
+    async def not_there(self) -> tuple[VppbId, VppbId]:
+        """Return a vPPB too many of the VCS of `first`, and one of a switch that does not exist.
+
+        All else of them is as the inventory has it, so that nothing else can be refused.
+        """
+        switches = {switch.id: switch for switch in (await self.driver.discover()).switches}
+        known = {each.id: each for each in switches[self.first.switch].virtual_switches}
+        vcs, nowhere = known[self.first.vcs], "no such switch"
+        assert nowhere not in switches
+        return VppbId(vcs.switch, vcs.id, vcs.vppb_count), VppbId(nowhere, vcs.id, self.first.vppb)
+
     async def bound(self, vppb: VppbId | None = None) -> BindTarget | None:
         return (await self.driver.observe()).bindings[vppb or self.first]
 
@@ -143,12 +154,24 @@ async def use(means: Means | None) -> None:
     await means()
 
 
+UNASKED_S = 0.05
+"""How long hints that come at once and unasked are waited for; one that is later still would only
+be taken for the hint of a change."""
+HINTS_MAX = 1_000
+"""More hints than any fabric of a rig gives where nothing changes."""
+
+
 async def next_hint(driver: Driver, change: Callable[[], Awaitable[None]]) -> Hint:
-    """Return the first hint of a watch that began before `change`."""
+    """Return the first hint after `change` of a watch that began before it."""
     hints = driver.watch()
     waiting = asyncio.ensure_future(anext(hints))
     try:
-        await asyncio.sleep(0)
+        for _ in range(HINTS_MAX):
+            done, _pending = await asyncio.wait({waiting}, timeout=UNASKED_S)
+            if not done:
+                break
+            waiting.result()
+            waiting = asyncio.ensure_future(anext(hints))
         await change()
         return await asyncio.wait_for(waiting, 30)
     finally:

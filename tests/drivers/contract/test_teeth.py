@@ -206,6 +206,23 @@ class EndsItsWatch(Sound):
             return
 
 
+class HintsAtOnce(Sound):
+    """Within the contract: a hint too many."""
+
+    async def watch(self) -> AsyncIterator[Hint]:
+        hints = self.below.watch()
+        yield Hint((await self.below.discover()).fabric)
+        async for hint in hints:
+            yield hint
+
+
+class HintsAtOnceOnly(Sound):
+    async def watch(self) -> AsyncIterator[Hint]:
+        fabric = (await self.below.discover()).fabric
+        yield Hint(fabric)
+        await asyncio.Event().wait()
+
+
 class UnbindsNothingQuietly(Sound):
     async def apply(self, step: Step, deadline_s: float) -> None:
         with suppress(DriverRejected) if isinstance(step, Unbind) else nullcontext():
@@ -258,6 +275,9 @@ FOUND: list[tuple[Careless, str]] = [
     (BeginsWithNothingOpen, "test_what_a_predecessor_sent_is_open_at_first"),
     (TakesTheTimeAfterTheLook, "test_a_look_proves_nothing_of_what_is_handed_over_meanwhile"),
     (Blocks, "test_nothing_blocks_the_event_loop"),
+    (NeverEnds, "test_closing_ends_a_watch"),
+    (HintsAtOnceOnly, "test_a_change_behind_the_driver_gives_a_hint"),
+    (HintsAtOnceOnly, "test_closing_ends_a_watch"),
     (EndsItsWatch, "test_a_watch_ends_only_with_its_driver"),
     (UnbindsNothingQuietly, "test_unbinding_what_does_not_exist_is_refused"),
 ]
@@ -347,6 +367,11 @@ def test_a_careless_driver_is_found(careless: Careless, name: str) -> None:
 @pytest.mark.parametrize("name", sorted({name for _, name in FOUND}))
 def test_the_sound_driver_passes_the_same_tests(name: str) -> None:
     run(run_on(rig_of(Sound), name))
+
+
+@pytest.mark.parametrize("name", [name for name in names() if "watch" in name or "hint" in name])
+def test_a_driver_may_give_a_hint_at_once(name: str) -> None:
+    run(run_on(rig_of(HintsAtOnce), name))
 
 
 @pytest.mark.parametrize("left_out", IN_THE_GUIDE)

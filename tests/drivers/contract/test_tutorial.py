@@ -55,9 +55,17 @@ def printed(*, but: tuple[str, str] | None = None) -> ModuleType:
     return loaded("ls8_driver", code, but)
 
 
-def printed_bench(*, but: tuple[str, str] | None = None) -> ModuleType:
-    """Return the sixty-line driver as a module, with a vendor's library of its own beside it."""
+def printed_bench(
+    *, but: tuple[str, str] | None = None, uplinks: tuple[str, str] = ("1", "2")
+) -> ModuleType:
+    """Return the sixty-line driver as a module, with a vendor's library of its own beside it.
+
+    `uplinks` are the names of the two uplinks of its card.
+    """
     library, code = codes("Sixty lines")
+    for there, name in zip(("1", "2"), uplinks, strict=True):
+        assert f'Pc("{there}"' in library
+        library = library.replace(f'Pc("{there}"', f'Pc("{name}"')
     with mock.patch.dict(sys.modules, bx4=loaded("bx4", library)):
         return loaded("bx4_driver", code, but)
 
@@ -76,17 +84,19 @@ TUTORIAL = printed()
 
 
 @asynccontextmanager
-async def bench_rig(*, but: tuple[str, str] | None = None) -> AsyncIterator[Rig]:
+async def bench_rig(
+    *, but: tuple[str, str] | None = None, uplinks: tuple[str, str] = ("1", "2")
+) -> AsyncIterator[Rig]:
     """Yield a fresh BX-4 and its driver. It answers always and at once: nothing to disturb."""
-    module, clock = printed_bench(but=but), SystemClock()
+    module, clock = printed_bench(but=but, uplinks=uplinks), SystemClock()
     driver: Driver = module.Bx4Driver(0, clock)
     switch = module.bx4.card(0).serial
     try:
         yield Rig(
             driver,
             clock,
-            VppbId(switch, "1", 0),
-            VppbId(switch, "2", 0),
+            VppbId(switch, uplinks[0], 0),
+            VppbId(switch, uplinks[1], 0),
             BindTarget(switch, "B1"),
             BindTarget(switch, "B2"),
         )
@@ -181,9 +191,9 @@ CARELESS = {
         "barrier_s=now_s + 1",
         "test_a_look_proves_nothing_of_the_future",
     ),
-    "hints when it is closed": (
+    "hints on when it is closed": (
         "        return\n        yield  # never; it makes this a generator",
-        "        yield m.Hint(self._card.serial)",
+        "        while True:\n            yield m.Hint(self._card.serial)",
         "test_closing_ends_a_watch",
     ),
 }
@@ -195,6 +205,27 @@ async def test_the_sixty_line_driver_needs_each_of_its_promises(left_out: str) -
     there, instead, name = CARELESS[left_out]
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         await run_on(partial(bench_rig, but=(there, instead)), name)
+
+
+@pytest.mark.parametrize(
+    "name", ["test_an_unknown_switch_is_refused", "test_unbinding_what_does_not_exist_is_refused"]
+)
+async def test_a_driver_that_looks_at_no_switch_id_is_found_whatever_its_uplinks_are_called(
+    name: str,
+) -> None:
+    there, instead, _ = CARELESS["looks at no switch id"]
+    named = partial(bench_rig, uplinks=("north", "south"))
+    await run_on(named, name)
+    with pytest.raises(pytest.fail.Exception):
+        await run_on(partial(named, but=(there, instead)), name)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if "watch" in name or "hint" in name])
+async def test_a_driver_may_give_a_hint_at_once_and_unasked(name: str) -> None:
+    waits = "        await self._closed.wait()"
+    await run_on(
+        partial(bench_rig, but=(waits, f"        yield m.Hint(self._card.serial)\n{waits}")), name
+    )
 
 
 async def test_a_look_at_the_bench_proves_what_was_done_before_it() -> None:

@@ -52,9 +52,10 @@ faults:
 | domain | the name of a failure domain: all its devices | `feed-a` |
 | vppb | switch/virtual switch/index from 0 | `cxl1/1/0` |
 | part | switch/port/path | `cxl1/D1/ld=3`, `cxl1/D5/ld=0 region=2`, `jbof1/D1/namespace=1` |
+| host | the host's id | `host1` |
 
 Ids are those of the topology; a Port of the service has its own at the end of its URI. What
-befalls the next command of a fabric or switch waits until one is sent.
+befalls the next command of a fabric, switch or host waits until one is sent.
 
 ## All faults
 

@@ -28,6 +28,7 @@ STRUCTS = {
     "lds": spec.LdsSpec,
     "dynamic": spec.DynamicSpec,
     "each": spec.EachSpec,
+    "parameter": spec.ParameterSpec,
 }
 """The first column of the guide's table of all words, and the type that holds those words."""
 
@@ -119,7 +120,7 @@ def test_the_guide_knows_every_kind_of_struct() -> None:
 
 def test_every_example_of_the_guide_is_a_topology() -> None:
     examples = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         text = example if example.startswith("name:") else _around(example)
         read(text, "docs/topologies.md")

@@ -10,7 +10,7 @@ from redfish_fm.drivers.virtual.fault_table import FAULTS
 from redfish_fm.drivers.virtual.objects import ObjectKind
 from redfish_fm.drivers.virtual.orders import BadOrder, FaultDesk, UnknownFault
 from redfish_fm.fabric.model import Media, PartState, PortId
-from tests.drivers.fabrics import Powered
+from tests.drivers.fabrics import Powered, machines_of
 from tests.drivers.virtual.physics import (
     FIRST,
     GIB,
@@ -32,12 +32,13 @@ IDS = {
     ObjectKind.DOMAIN: "box",
     ObjectKind.VPPB: "cxl1/1/0",
     ObjectKind.PART: "cxl1/D1/ld=0",
+    ObjectKind.HOST: "host1",
 }
 EXAMPLES: dict[type, Value] = {str: "some", int: 1, float: 1.0, bool: True}
 
 
 def desk(powered: Powered) -> FaultDesk:
-    return FaultDesk(powered.hardware, powered.faults, powered.clock)
+    return FaultDesk(powered.hardware, powered.faults, powered.clock, machines_of(powered.hardware))
 
 
 ROWS = [(name, kind) for name, fault in FAULTS.items() for kind in fault.applies_to]

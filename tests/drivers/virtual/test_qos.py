@@ -100,6 +100,8 @@ async def test_a_file_from_before_there_was_bandwidth_gets_it(tmp_path: Path) ->
     with sqlite3.connect(file) as db:
         db.execute("ALTER TABLE late DROP COLUMN qos")
         db.execute("ALTER TABLE device DROP COLUMN qos")
+        db.execute("ALTER TABLE part DROP COLUMN owners")
+        db.execute("DROP TABLE switch")
         db.execute("PRAGMA user_version = 2")
     db.close()
     hardware = Hardware(SHARING, clock, file)

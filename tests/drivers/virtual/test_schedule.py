@@ -10,7 +10,7 @@ from redfish_fm.drivers.virtual.orders import FaultDesk
 from redfish_fm.drivers.virtual.schedule import Schedule, ScheduleError, load, read
 from redfish_fm.drivers.virtual.topology import load as load_topology
 from redfish_fm.fabric.model import PortId
-from tests.drivers.fabrics import MOCKUPS, Powered
+from tests.drivers.fabrics import MOCKUPS, Powered, machines_of
 from tests.drivers.virtual.fault_page import page
 from tests.drivers.virtual.physics import session, world
 from tests.virtual_time import VirtualClock, in_virtual_time
@@ -19,7 +19,9 @@ PORT = PortId("cxl1", "D1")
 
 
 def scheduled(powered: Powered, *lines: str) -> Schedule:
-    desk = FaultDesk(powered.hardware, powered.faults, powered.clock)
+    desk = FaultDesk(
+        powered.hardware, powered.faults, powered.clock, machines_of(powered.hardware)
+    )
     text = "\n".join(("faults:", *(f"  - {{{line}}}" for line in lines)))
     return read(text, "test.yaml", [desk], powered.clock)
 
@@ -85,12 +87,13 @@ async def test_the_example_and_the_objects_of_the_page_are_those_of_mixed() -> N
     clock, desks, drivers = VirtualClock(), [], []
     for inventory in load_topology("mixed", MOCKUPS).inventories():
         drivers.append(create(inventory, clock, clock))
-        desks.append(FaultDesk(drivers[-1].hardware, drivers[-1].faults, clock))
+        hardware = drivers[-1].hardware
+        desks.append(FaultDesk(hardware, drivers[-1].faults, clock, machines_of(hardware)))
     (example,) = re.findall(r"```yaml\n(.*?)```", page(), re.DOTALL)
     read(example, "docs/faults.md", desks, clock)
     objects = page().split("## Objects")[1].split("## All")[0]
     befalls = {"fabric": "calm", "switch": "cut", "port": "link-up", "device": "back",
-               "domain": "lost", "vppb": "truth", "part": "truth"}  # fmt: skip
+               "domain": "lost", "vppb": "truth", "part": "truth", "host": "bmc-lost"}  # fmt: skip
     rows = [line.strip("| ").split(" | ") for line in objects.splitlines()[4:] if "|" in line]
     assert {row[0] for row in rows} == {*befalls}
     for kind, _text, examples in rows:

@@ -54,6 +54,26 @@ async def test_bindings_and_ports_outlive_the_service(file: Path) -> None:
 
 
 @in_virtual_time
+async def test_the_health_of_a_switch_is_journaled_and_outlives_the_service(file: Path) -> None:
+    powered = power_up(state=file)
+    for health in ("Critical", "Critical", "Warning"):
+        powered.hardware.set_switch_health("cxl1", health)
+    told = [(a.what, a.cause, a.switch, a.note) for a in powered.hardware.oracle().actions()]
+    assert told == [
+        ("switch", "outside", "cxl1", "health=Critical"),
+        ("switch", "outside", "cxl1", "health=Warning"),
+    ]
+    powered.hardware.close()
+    again = power_up(state=file)
+    assert (await again.driver.observe()).switch_health["cxl1"] == "Warning"
+    again.hardware.set_switch_health("cxl1", "OK")
+    again.hardware.close()
+    third = power_up(state=file)
+    assert (await third.driver.observe()).switch_health["cxl1"] == "OK"
+    third.hardware.close()
+
+
+@in_virtual_time
 async def test_a_late_command_runs_in_the_next_process_within_its_bound(file: Path) -> None:
     powered = power_up(state=file)
     powered.faults.next_apply(None, Late(1.5))

@@ -1,0 +1,102 @@
+"""`redfish-fm mockup`: what is in a recorded tree of a Redfish service, and what is wrong in it."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from redfish_fm.cli.output import Failure, json_option, print_json, print_table
+from redfish_fm.errors import FmError
+from redfish_fm.imports import Import, Problem, read_import
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.resources import schemas_dir
+from redfish_fm.store.mockup import Progress as Told
+from redfish_fm.store.mockup_parse import Severity
+
+_HINT = "a mockup is a folder or zip with an index.json, or redfish/v1/index.json, at its top"
+
+
+@click.group()
+def mockup() -> None:
+    """Look after mockups: recorded trees of Redfish services (DSP2043)."""
+
+
+@mockup.command()
+@click.argument("source", metavar="DIR|ZIP", type=click.Path(exists=True, path_type=Path))
+@click.option("--strict", is_flag=True, help="Fail (exit code 1) if there is any defect.")
+@json_option
+def check(source: Path, strict: bool, as_json: bool) -> None:
+    """List what is wrong with a mockup, with file and place.
+
+    A defect is an error, for which something is not served, or a warning: wrong, and served all
+    the same. Notes say what was assumed where the mockup is silent; they are no defects. Nothing
+    is changed and nothing is served: `redfish-fm serve --mockup` does that.
+
+    Exit codes: 0 the mockup can be served; 1 it can not, or has defects and --strict is given;
+    2 wrong usage.
+
+    \b
+    Examples:
+      redfish-fm mockup check ./rack-7
+      redfish-fm mockup check --strict rack-7.zip
+      redfish-fm mockup check --json rack-7.zip | jq '.problems[] | select(.kind == "dangling")'
+    """
+    try:
+        with _progress() as told:
+            found = read_import(source, Catalog.load(schemas_dir()), told)
+    except FmError as error:
+        raise Failure(str(error), _HINT) from error
+    if as_json:
+        print_json(_answer(source, found))
+    else:
+        if found.problems:
+            headers = ("severity", "kind", "place", "what")
+            print_table(headers, (_row(each) for each in found.problems))
+        click.echo(f"{source}: {_summary(found)}", err=True)
+    sys.exit(1 if strict and found.defects else 0)
+
+
+@contextmanager
+def _progress() -> Iterator[Told | None]:
+    """Show a bar on stderr while files are read, where somebody sees it."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _row(problem: Problem) -> tuple[str, str, str, str]:
+    return problem.severity.value, problem.kind, problem.place, problem.text
+
+
+def _summary(found: Import) -> str:
+    counts = Counter(each.severity for each in found.problems)
+    told = ", ".join(f"{counts[each]} {each.value}s" for each in Severity)
+    fabrics = len(found.meaning.facts.fabrics)
+    return f"{len(found.documents)} documents, {fabrics} fabrics; {told}"
+
+
+def _answer(source: Path, found: Import) -> dict[str, Any]:
+    counts = Counter(each.severity for each in found.problems)
+    driven = {inventory.fabric for inventory in found.meaning.fabrics}
+    return {
+        "mockup": str(source),
+        "documents": len(found.documents),
+        "fabrics": [
+            {"id": each.id, "kind": each.kind.value, "driven": each.id in driven}
+            for each in found.meaning.facts.fabrics
+        ],
+        "counts": {each.value: counts[each] for each in Severity},
+        "problems": [asdict(each) | {"severity": each.severity.value} for each in found.problems],
+    }

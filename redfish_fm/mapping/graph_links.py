@@ -1,0 +1,54 @@
+"""The links of the health graph by whoever they belong to, brought up to date owner by owner.
+
+Pure and mutable; knows nothing of what the nodes are. An import may go in circles: a link that
+would close one is left out, and made when its owner is asked again after the circle is broken.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+
+from redfish_fm.fabric.health import HealthGraph
+from redfish_fm.mapping.dependencies import Links
+
+_NONE: Links = frozenset()
+
+
+class GraphLinks:
+    """What each owner has linked in one graph. Iterates over the owners that have any link.
+
+    `left_out` are the owners with a link that would close a circle.
+    """
+
+    def __init__(self, graph: HealthGraph) -> None:
+        self.left_out: set[str] = set()
+        self._graph = graph
+        self._made: dict[str, Links] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __contains__(self, owner: str) -> bool:
+        return owner in self._made
+
+    def put(self, owner: str, links: Iterable[tuple[str, str]]) -> None:
+        """Let the owner have exactly these links, made in this order."""
+        before, wished = self._made.get(owner, _NONE), dict.fromkeys(links)
+        made = set(before & wished.keys())
+        for child, parent in before - wished.keys():
+            self._graph.unlink(child, parent)
+        for child, parent in wished:
+            if (child, parent) not in before:
+                with contextlib.suppress(ValueError):
+                    self._graph.link(child, parent)
+                    made.add((child, parent))
+        self._note(owner, frozenset(made), len(wished))
+
+    def _note(self, owner: str, made: Links, wished: int) -> None:
+        if made:
+            self._made[owner] = made
+        else:
+            self._made.pop(owner, None)
+        if len(made) < wished:
+            self.left_out.add(owner)
+        else:
+            self.left_out.discard(owner)

@@ -1,0 +1,101 @@
+"""Resets of hosts and of their BMCs, and what a host boots from: what a write means.
+
+Pure. Redfish: ComputerSystem.v1_27_0 Reset and Boot, Manager.v1_24_0 Reset. A reset changes no
+wanted state: it is a command, recorded as an operation until its BMC has answered (decision 0010).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from redfish_fm.fabric.power import Machine, ResetType, ResetWish, is_coming
+from redfish_fm.mapping import generic, refusals
+from redfish_fm.mapping.drafts import Draft, OperationDraft, Tip
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.writes import OutcomeKind, Write
+
+OF_NO_FABRIC = ""
+"""Operation.fabric of what concerns a host."""
+
+BOOT_TARGETS = ("None", "Pxe", "Hdd", "UefiHttp", "BiosSetup")
+"""What a simulated host can be told to boot from."""
+
+RETRY_S = 1.0
+MANAGER_RESETS = frozenset({"GracefulRestart", "ForceRestart"})
+_OVERRIDE = "BootSourceOverrideEnabled"
+_SPENT = {_OVERRIDE: "Disabled", "BootSourceOverrideTarget": "None"}
+
+
+def reset(write: Write, tip: Tip) -> Draft:
+    """Return the draft of ComputerSystem.Reset. Raises RedfishError with the reason against it."""
+    machine = tip.machine(write.uri)
+    if machine is None:
+        raise refusals.action_not_supported(write.action or "")
+    given = write.body.get("ResetType")
+    if given is None:
+        told = messages.action_parameter_missing(write.action or "", "ResetType", "#/ResetType")
+        raise refusals.bad_content(told)
+    if given not in {each.value for each in machine.resets}:
+        raise refusals.bad_content(
+            messages.action_parameter_value_not_in_list(
+                str(given), "ResetType", write.action or "", "#/ResetType"
+            )
+        )
+    asked = ResetType(given)
+    if machine.busy_s > 0:
+        raise refusals.in_standby(machine.busy_s)
+    power = None if machine.state is None else machine.state.power
+    if power is not None and power.changing and not (asked.forced or is_coming(asked, power)):
+        raise refusals.in_standby(RETRY_S)
+    return _asking(write, machine, asked)
+
+
+def reset_manager(write: Write, tip: Tip) -> Draft:
+    """Return the draft of Manager.Reset: of a host's BMC, or of this service where it shows it."""
+    machine = tip.machine(write.uri)
+    if machine is not None:
+        return _asking(write, machine, None)
+    document = tip.document(write.uri) or {}
+    if f"#{write.action}" not in (document.get("Actions") or {}):
+        raise refusals.action_not_supported(write.action or "")
+    raw = tip.overlay(write.uri)
+    overlay = {} if raw is None else msgspec.json.decode(raw, type=dict[str, Any])
+    after = msgspec.json.encode({**overlay, "LastResetTime": tip.timestamp()}, order="sorted")
+    return Draft(OutcomeKind.CHANGED, write.uri, (Edit(Space.OVERLAY, write.uri, raw, after),))
+
+
+def patch(write: Write, tip: Tip) -> Draft:
+    """Return the draft of a PATCH of a system: how it boots only where it is driven."""
+    boot = write.body.get("Boot")
+    if isinstance(boot, Mapping):
+        known = (tip.document(write.uri) or {}).get("Boot")
+        if tip.machine(write.uri) is None or not isinstance(known, Mapping):
+            raise refusals.bad_content(messages.property_not_writable("Boot", "#/Boot"))
+        target = boot.get("BootSourceOverrideTarget")
+        if target is not None and target not in BOOT_TARGETS:
+            name = "BootSourceOverrideTarget"
+            told = messages.property_value_not_in_list(str(target), name, f"#/Boot/{name}")
+            raise refusals.bad_content(told)
+    return generic.patch(write, tip)
+
+
+def booted(uri: str, tip: Tip) -> Draft:
+    """Return the draft after a start of the system at `uri`: what was meant once is spent."""
+    raw = tip.overlay(uri)
+    overlay = {} if raw is None else msgspec.json.decode(raw, type=dict[str, Any])
+    boot = overlay.get("Boot") or {}
+    if raw is None or boot.get(_OVERRIDE) != "Once":
+        return Draft(OutcomeKind.NO_OPERATION, uri)
+    after = {**overlay, "Boot": {**boot, **_SPENT}}
+    edit = Edit(Space.OVERLAY, uri, raw, msgspec.json.encode(after, order="sorted"))
+    return Draft(OutcomeKind.CHANGED, uri, (edit,))
+
+
+def _asking(write: Write, machine: Machine, asked: ResetType | None) -> Draft:
+    if machine.state is None:
+        raise refusals.not_ready(RETRY_S)
+    wish = ResetWish(machine.host, asked, machine.state)
+    operation = OperationDraft(OF_NO_FABRIC, write.uri, frozenset({write.uri}), reset=wish)
+    return Draft(OutcomeKind.CHANGED, write.uri, operation=operation)

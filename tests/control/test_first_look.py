@@ -1,0 +1,109 @@
+"""The first look at a big fabric goes in parts: requests are answered and writes made meanwhile."""
+
+import asyncio
+from typing import Any
+
+from redfish_fm.control.published import Published
+from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.mapping import observed
+from redfish_fm.mapping.observed import PART
+from tests.control.builders import Rig, a_base, running_kernel
+from tests.drivers.fabrics import MOCKUPS
+from tests.virtual_time import in_virtual_time
+
+BIG = load("scale:hosts=8,gpus=400,switches=8,memory=8", MOCKUPS).inventories()
+POD = "/redfish/v1/Fabrics/PCIe"
+GPU = f"{POD}/Endpoints/gpu400"
+
+
+def turns(published: Published) -> list[int]:
+    """Return what `observe` is going to be told: how many resources in each turn of the loop."""
+    sizes: list[int] = []
+    observe = published.observe
+
+    def counting(patches: Any) -> set[str]:
+        sizes.append(len(patches))
+        return observe(patches)
+
+    published.observe = counting  # type: ignore[method-assign]
+    return sizes
+
+
+async def looked(rig: Rig) -> None:
+    assert await rig.kernel.first_observed(60.0)
+
+
+@in_virtual_time
+async def test_a_big_fabric_is_shown_in_parts_none_larger_than_a_part() -> None:
+    async with running_kernel(inventories=BIG) as rig:
+        sizes = turns(rig.published)
+        await looked(rig)
+        assert max(sizes) == PART
+        assert sum(sizes) > 6 * PART
+        assert rig.status(GPU) == ("Enabled", "OK")
+
+
+@in_virtual_time
+async def test_requests_are_answered_between_the_parts() -> None:
+    async with running_kernel(inventories=BIG) as rig:
+        sizes, seen = turns(rig.published), set[int]()
+
+        async def ask() -> None:
+            while not all(loop.first_observed.is_set() for loop in rig.kernel.loops.values()):
+                assert rig.get(GPU)["Id"] == "gpu400"
+                seen.add(len(sizes))
+                await asyncio.sleep(0 if sizes else 0.001)
+
+        asking = rig.later(ask())
+        await looked(rig)
+        await asking
+        # A request finds every state in between: none of them had to wait for the end.
+        assert len(seen) > len(sizes) / 2 > 3
+
+
+@in_virtual_time
+async def test_a_zone_made_during_the_first_look_is_not_said_to_be_bound_before_it_is() -> None:
+    async with running_kernel(inventories=BIG) as rig:
+        sizes = turns(rig.published)
+        await rig.until(lambda: bool(sizes))
+        states = []
+        making = rig.later(rig.zone(f"{POD}/Endpoints/host8-1", GPU, Id="z"))
+        while not making.done():
+            if rig.published.exists(f"{POD}/Zones/z"):
+                bound = bool(rig.bound("PCIe"))
+                states.append((bound, rig.get(f"{POD}/Zones/z")["Status"]["State"]))
+            await asyncio.sleep(0.0005)
+        assert states
+        assert (False, "Enabled") not in states
+        await rig.converged("PCIe")
+        await rig.until(lambda: rig.status(f"{POD}/Zones/z") == ("Enabled", "OK"))
+
+
+@in_virtual_time
+async def test_a_small_fabric_is_shown_in_one_go() -> None:
+    async with running_kernel() as rig:
+        sizes = turns(rig.published)
+        await looked(rig)
+        assert len(sizes) == len(rig.kernel.loops)
+
+
+@in_virtual_time
+async def test_what_is_shown_does_not_depend_on_the_size_of_a_part(monkeypatch: Any) -> None:
+    shown = []
+    small = load("scale:hosts=4,gpus=20,switches=2,memory=2", MOCKUPS).inventories()
+    for size in (1, 7, 10_000):
+        monkeypatch.setattr(observed, "PART", size)
+        async with running_kernel(inventories=small) as rig:
+            await looked(rig)
+            shown.append({uri: rig.published.observed(uri) for uri in rig.published.base.documents})
+    assert shown[0] == shown[1] == shown[2]
+    assert any(shown[0].values())
+
+
+def test_the_base_layer_knows_the_same_whether_documents_come_at_once_or_one_by_one() -> None:
+    at_once = a_base(*BIG)
+    documents = {uri: at_once.parsed(uri) or {} for uri in at_once.documents}
+    one_by_one = type(at_once)(iter(documents.items()), at_once.facts)
+    for word in ("documents", "odata_types", "collections", "members", "links"):
+        assert getattr(one_by_one, word) == getattr(at_once, word)
+    assert one_by_one.new_index().snapshot() == at_once.new_index().snapshot()
