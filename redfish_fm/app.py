@@ -21,16 +21,13 @@ from redfish_fm.clocks import Clock, ScaledClock, SystemClock
 from redfish_fm.config import Config
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
+from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
-from redfish_fm.drivers.virtual import schedule, topology
-from redfish_fm.drivers.virtual.driver import VirtualDriver
-from redfish_fm.drivers.virtual.orders import FaultDesk
-from redfish_fm.drivers.virtual.power import VirtualPower
-from redfish_fm.drivers.virtual.power import create as create_power
+from redfish_fm.drivers.virtual import topology
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.inventory import collisions
@@ -42,6 +39,7 @@ from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.played import emulation, ordered_faults, play_reset, powered_hosts
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Edit, Space
@@ -143,13 +141,13 @@ async def _serve(config: Config) -> int:
         del source
         fabric_clock = ScaledClock(clock, config.time_scale)
         drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
-        power = await stack.enter_async_context(_power(config, drivers, clock, fabric_clock))
-        faults = _faults(config.faults, drivers, power, fabric_clock)
+        power = await stack.enter_async_context(powered_hosts(config, drivers, clock, fabric_clock))
+        faults = ordered_faults(config.faults, drivers, power, fabric_clock)
         schedule_of_faults = await stack.enter_async_context(faults)
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
         wanted_types = _wanted_types(world, stored)
         base = _base(config, tables, world, wanted_types, service_uuid)
-        kernel = Kernel(store, base, drivers, clock, _kernel_config(config))
+        kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
         identity = _identity(config, tables.catalog, SessionRows(store, kernel.writer), clock)
         await identity.load(stored.spaces)
         kernel.writer.on_publish.append(identity.published)
@@ -179,6 +177,7 @@ async def _serve(config: Config) -> int:
             page_size=config.page_size,
             headers=world.headers,
             xml=world.xml,
+            emulation=emulation(config, identity.sessions.end_all, clock),
         )
         await _serve_http(config, stack, folder, service, kernel, store, clock, running, stop)
     return 0
@@ -296,36 +295,6 @@ async def _drivers(
             await driver.close()
 
 
-@contextlib.asynccontextmanager
-async def _power(
-    config: Config, drivers: Mapping[str, Driver], clock: Clock, fabric_clock: Clock
-) -> AsyncIterator[VirtualPower]:
-    """Yield the BMCs of all hosts that the virtual fabrics know."""
-    hardware = [each.hardware for each in drivers.values() if isinstance(each, VirtualDriver)]
-    power = create_power(hardware, clock, fabric_clock, config.state)
-    try:
-        yield power
-    finally:
-        await power.close()
-
-
-@contextlib.asynccontextmanager
-async def _faults(
-    path: Path | None, drivers: Mapping[str, Driver], power: VirtualPower, fabric_clock: Clock
-) -> AsyncIterator[Schedule | None]:
-    """Yield the faults that were ordered beforehand, checked. Raises FmError with all mistakes."""
-    virtual = [driver for driver in drivers.values() if isinstance(driver, VirtualDriver)]
-    desks = [
-        FaultDesk(driver.hardware, driver.faults, fabric_clock, power.machines)
-        for driver in virtual
-    ]
-    try:
-        yield None if path is None else schedule.load(path, desks, fabric_clock)
-    finally:
-        for desk in desks:
-            await desk.close()
-
-
 def _wanted_types(world: World, stored: StoredState) -> set[str]:
     """Return the @odata.type of every wanted document: imports bring older versions."""
     documents = [*stored.spaces.get(Space.DOCUMENT, {}).values()]
@@ -365,6 +334,7 @@ def _base(
         },
         session_timeout_s=config.session_timeout_s,
     )
+    play_reset(config, world.documents)
     return Base(_handed_over(world.documents, service), world.facts)
 
 
@@ -382,7 +352,10 @@ def _kernel_config(config: Config) -> KernelConfig:
         observe_interval_s=config.observe_interval_s,
         enforce=config.foreign_bindings == "enforce",
     )
-    return KernelConfig(config.sync_budget_s, policy)
+    power = PowerPolicy(
+        observe_interval_s=config.observe_interval_s, not_ready_s=config.emulation_not_ready_s
+    )
+    return KernelConfig(config.sync_budget_s, policy, power)
 
 
 def _identity(config: Config, catalog: Catalog, rows: SessionRows, clock: Clock) -> Identity:

@@ -26,6 +26,9 @@ DEFAULT_TOPOLOGY = "ai-pod"
 
 _PATHS = ("state", "mockup", "faults", "tls_cert", "tls_key")
 _SWITCH_WORDS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
+_LISTS = ("event_destinations", "emulation_latency_paths")
+_TABLE = "emulation"
+"""`[emulation]` with `latency_ms` in it means emulation_latency_ms."""
 _PASSWORD_ENV = "REDFISH_FM_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable
 # Read by tests, and set in every container by Kubernetes for a Service called redfish-fm.
 _FOREIGN_ENV = re.compile(r"REDFISH_FM_(SHARED|TEST_.*|SERVICE_HOST|SERVICE_PORT.*|PORT_\d.*)")
@@ -99,6 +102,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What to do with bindings that this service did not make."""
     observe_interval_s: Annotated[float, Meta(ge=0.01, le=3600)] = 1.0
     """Time between two looks at a fabric when nothing hints at a change."""
+    emulation_latency_ms: Annotated[float, Meta(ge=0, le=60_000)] = 0.0
+    """How long every answer is kept back, give or take a fifth."""
+    emulation_latency_paths: tuple[str, ...] = ()
+    """PATH=MS each: answers about PATH and what is below it are kept back so long instead."""
+    emulation_not_ready_s: Annotated[float, Meta(ge=0, le=3600)] = 0.0
+    """How long a host takes no further command after its power has changed."""
+    emulation_reset_outage_s: Annotated[float, Meta(ge=0, le=3600)] = 0.0
+    """How long the service answers 503 after Manager.Reset of its own manager; 0: no such reset."""
+    emulation_reset_ends_sessions: bool = False
+    """Whether such a reset ends all sessions."""
     event_destinations: tuple[str, ...] = ()
     """Networks events may be sent to; empty: all but loopback, link-local and metadata."""
     admin_password: Secret | None = None
@@ -177,13 +190,22 @@ def _from_file(path: Path, problems: list[str]) -> Iterator[tuple[str, _Given]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         problems.append(f"config: {path} is not TOML: {error}")
         return
-    for key, value in document.items():
+    for key, value in _flat(document):
         if key in KEYS:
             yield key, _Given(value, str(path), 1)
         elif key == "admin_password":
             problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({path})")
         else:
             problems.append(_unknown(key, str(path)))
+
+
+def _flat(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield all keys with their values: those of a table have its name before their own."""
+    for key, value in document.items():
+        if key == _TABLE and isinstance(value, Mapping):
+            yield from ((f"{key}_{name}", inner) for name, inner in value.items())
+        else:
+            yield key, value
 
 
 def _from_environment(
@@ -214,7 +236,7 @@ def _convert(key: str, given: _Given) -> object:
 
 
 def _from_text(key: str, text: str) -> object:
-    if key == "event_destinations":
+    if key in _LISTS:
         return [part.strip() for part in text.split(",") if part.strip()]
     if key in _PATHS and text:
         return Path(text).expanduser()
@@ -259,6 +281,24 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
         if not _is_network(network):
             where = given["event_destinations"].source
             yield f"event_destinations: {network!r} is not an address or network ({where})"
+    for text in values.get("emulation_latency_paths", ()):
+        if latency_of(text) is None:
+            where = given["emulation_latency_paths"].source
+            yield f"emulation_latency_paths: {text!r} is not PATH=MILLISECONDS ({where})"
+
+
+def latency_of(text: str) -> tuple[str, float] | None:
+    """Return path and seconds of "PATH=MILLISECONDS", None where it is none."""
+    path, _, number = text.rpartition("=")
+    try:
+        delay_ms = float(number)
+    except ValueError:
+        return None
+    usable = path.startswith("/") and 0 <= delay_ms <= _LATENCY_MS_MAX
+    return (path.rstrip("/"), delay_ms / 1000) if usable else None
+
+
+_LATENCY_MS_MAX = 60_000
 
 
 def is_loopback(host: str) -> bool:
@@ -319,6 +359,8 @@ def describe(key: str) -> str:
     """Return what a key's value must be, for people: "an integer from 0 to 65535"."""
     if key == "admin_password":
         return "a text that is not empty"
+    if key == "emulation_latency_paths":
+        return "a list of PATH=MILLISECONDS"
     return " or ".join(
         _describe(kind) for kind in _kinds(msgspec.inspect.type_info(KEYS[key].type))
     )

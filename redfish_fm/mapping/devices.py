@@ -20,6 +20,7 @@ from redfish_fm.mapping.device_chassis import (
 from redfish_fm.mapping.device_cores import (
     PCIE_GENERATIONS,
     core_uri,
+    eui64,
     firmware,
     function_links,
     pcie_interface,
@@ -98,6 +99,9 @@ def _put_units(
     facts.units.append(whole_unit(device, ports, fabric, binder, uri))
     for place in (uri, uris.CHASSIS.format(chassis=device.id)):
         facts.entity_units[place] = frozenset({uri})
+    for name in _identifiers(device).get("Identifiers", ()):
+        key = f"{name['DurableNameFormat']}:{name['DurableName']}".upper()
+        facts.durable_units[key] = frozenset({uri})
     for way in found:
         if way.unit != uri:
             facts.units.append(way.as_unit(fabric))
@@ -235,6 +239,8 @@ def entities(device: Device, way: Way, ports: Sequence[PortId]) -> Iterator[dict
             chunk = uris.CHUNK.format(chassis=device.id, domain=domain, chunk=1)
             yield _entity("MemoryChunk", chunk)
     part = way.function is not None or has_heads(device, ports)
+    # A name means one unit: only the first way to a device has that of the device.
+    names = {} if part or way.within is not None else _identifiers(device)
     if way.ld is not None and (device.lds or part):
         # What serves the whole device would give the endpoint of a part all of it.
         return
@@ -243,12 +249,21 @@ def entities(device: Device, way: Way, ports: Sequence[PortId]) -> Iterator[dict
         yield _entity(ENTITY_TYPES[device.kind], own)
     elif device.kind in PROCESSOR_TYPES:
         place = uris.CHASSIS_PROCESSOR.format(chassis=device.id, processor=device.id)
-        yield _entity("Processor", place)
+        yield {**_entity("Processor", place), **names}
     elif device.kind is DeviceKind.NVME:
-        yield _entity("Drive", uris.DRIVE.format(chassis=device.id, drive=device.id))
+        drive = uris.DRIVE.format(chassis=device.id, drive=device.id)
+        yield {**_entity("Drive", drive), **names}
     elif way.ld is None:
         own = function_uri(device, _own_function_id(device, way))
-        yield _entity(ENTITY_TYPES[device.kind], own)
+        yield {**_entity(ENTITY_TYPES[device.kind], own), **names}
+
+
+def _identifiers(device: Device) -> dict[str, Any]:
+    """Return by which durable names a device is known, as ConnectedEntities have them."""
+    if device.hardware is None:
+        return {}
+    uuid = {"DurableName": device.hardware.uuid, "DurableNameFormat": "UUID"}
+    return {"Identifiers": [*(eui64(device.hardware.eui64) or ()), uuid]}
 
 
 def _own_function_id(device: Device, way: Way) -> str:

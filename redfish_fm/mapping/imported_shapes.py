@@ -119,6 +119,9 @@ class _Shaper:
         return [each for each in shaped if each is not _Gone.GONE]
 
     def _link_or_object(self, value: Any, info: PropertyInfo, pointer: str) -> Any:
+        if info.kind is Kind.LINK and isinstance(value, str) and value.startswith("/"):
+            self.note(FindingKind.SHAPE, pointer, "a text where a link belongs; read as a link")
+            return {_ID: value}
         if not isinstance(value, dict):
             self.tell(pointer, value, "an object")
             return _Gone.GONE

@@ -274,10 +274,7 @@ class ObservedFabric:
     # -- saying it anew ----------------------------------------------------------------------
 
     def _work(self) -> Iterator[None]:
-        """Relink what was touched, say anew what is dirty; yield after each.
-
-        What is touched meanwhile is left for the next look, whose sight knows of it.
-        """
+        """Relink what was touched, say anew what is dirty; what is touched meanwhile is left."""
         for uri in self._relinking:
             self._relink(uri)
             yield
@@ -294,10 +291,11 @@ class ObservedFabric:
         dirty, self._dirty = self._dirty, set()
         for uri in dirty:
             if uri in self._touched:
+                # This sight does not know what it waits for, and would call it Enabled.
                 self._dirty.add(uri)
-                continue
-            self.rendered += 1
-            self._render_one(uri)
+            else:
+                self.rendered += 1
+                self._render_one(uri)
             yield
 
     def _render_one(self, uri: str) -> None:

@@ -17,6 +17,7 @@ from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Authenticator, Principal
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.commands import Commands
+from redfish_fm.redfish.emulation import Emulation
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.headers import (
     check_accept,
@@ -68,7 +69,7 @@ class Service:
     imported documents have, for $metadata; `served` lists every URI there is, for the OpenAPI
     document, which is not served without it; `page_size` is how many members of a collection one
     answer holds at most (None: all); `headers` are further ones of a GET, and `xml` further
-    documents, by URI.
+    documents, by URI; `emulation` plays what real services do to clients (None: nothing).
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Service:
         page_size: int | None = None,
         headers: Mapping[str, Mapping[str, str]] | None = None,
         xml: Mapping[str, bytes] | None = None,
+        emulation: Emulation | None = None,
     ) -> None:
         self._catalog = catalog
         self._privileges = privileges
@@ -113,6 +115,7 @@ class Service:
             catalog, resources, commit, self._answers, logins, accounts, own, task_result
         )
         self._replay = replay
+        self._emulation = emulation
         self._logins_uris = (logins.uri, f"{logins.uri}/Members")
 
     async def handle(self, request: Request) -> Response:
@@ -122,6 +125,8 @@ class Service:
         try:
             if request.method not in METHODS:
                 raise RedfishError(501, (messages.operation_not_allowed(),))
+            if self._emulation is not None:
+                await self._emulation.admit(uri)
             if not self._public(request.method, uri):
                 principal = await self._authenticator.principal(request)
             response = await self._answer(request, uri, principal)
@@ -174,7 +179,10 @@ class Service:
             shown = self._targets.find(target.found.uri, "GET").shown
             if not etag.none_match(unless, shown.etag):
                 raise RedfishError(412, (messages.precondition_failed(),))
-        return await self._commands.carry_out(request, target, principal, tags, retry)
+        response = await self._commands.carry_out(request, target, principal, tags, retry)
+        if self._emulation is not None and target.action is not None:
+            await self._emulation.acted(target.found.uri, target.action.name)
+        return response
 
     async def _describe(self, served: Callable[[], Iterable[str]]) -> None:
         """Make the OpenAPI document when it is first asked for, off the event loop."""

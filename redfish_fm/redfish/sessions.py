@@ -192,6 +192,12 @@ class Sessions(Generic[RowT]):
         if found:
             self._wake.set()
 
+    async def end_all(self) -> None:
+        """End every session at once. A store that fails now is tried again by the sweep."""
+        self._end([*self._by_id])
+        with contextlib.suppress(RedfishError):
+            await self.sweep()
+
     async def sweep(self) -> None:
         """Forget expired sessions, and drop the rows of all that ended. Cheap where none has.
 

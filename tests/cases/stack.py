@@ -15,9 +15,11 @@ from typing import Any
 
 from redfish_fm import app
 from redfish_fm.config import Config
+from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
+from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.imports import read_import
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
@@ -168,6 +170,8 @@ async def a_stack(
     hardware: Mapping[str, Any] | None = None,
     uuid: str = "11111111-2222-3333-4444-555555555555",
     crash: bool = False,
+    power: PowerPolicy | None = None,
+    machines: Machines | None = None,
 ) -> AsyncIterator[Stack]:
     """Run the service over `world` (two-hosts) until every fabric was looked at once.
 
@@ -177,6 +181,7 @@ async def a_stack(
     durable = durable or DurableState()
     base = _base(world, durable, uuid)
     fabrics = {"inventories": world.inventories, "base": base, "hardware": hardware}
+    fabrics |= {"power": power or PowerPolicy(), "machines": machines}
     async with running_kernel(durable=durable, crash=crash, **fabrics) as rig:  # type: ignore[arg-type]
         kernel, clock = rig.kernel, VirtualClock()
         rows = SessionRows(rig.store, kernel.writer)

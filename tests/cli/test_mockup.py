@@ -22,8 +22,8 @@ CLEAN = {
 DEFECTIVE = {
     **CLEAN,
     "Systems/2/index.json": b'{\n  "Id": "2",\n}',
-    "Systems/3/index.json": {"@odata.id": "/redfish/v1/Systems/3", "Links": 5, "a\x1b[2J": {
-        "@odata.id": "/redfish/v1/\x1b[2Jnowhere"}},
+    "Systems/3/index.json": {"@odata.id": "/redfish/v1/Systems/3", "Links": 5, "a\x07": {
+        "@odata.id": "/redfish/v1/\x07nowhere"}},
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_defects_are_listed_with_severity_kind_and_place(command, tmp_path, make
     assert rows[0] == ["severity", "kind", "place", "what"]
     assert rows[1][:3] == ["error", "syntax", "Systems/2/index.json:3:1"]
     assert ["warning", "shape", "Systems/3/index.json#/Links"] in [row[:3] for row in rows]
-    assert "\x1b" not in result.stdout
+    assert "\x07" not in result.stdout
     assert "1 errors" in result.stderr
 
 

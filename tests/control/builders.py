@@ -11,6 +11,7 @@ import msgspec
 
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
+from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.published import Published
 from redfish_fm.control.reconcile import FabricLoop, Policy
 from redfish_fm.control.state import WantedState
@@ -19,7 +20,9 @@ from redfish_fm.drivers.base import Driver
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.faults import FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
+from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.drivers.virtual.oracle import Oracle
+from redfish_fm.drivers.virtual.power import VirtualPower
 from redfish_fm.fabric.model import BindTarget, Inventory, VppbId
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.inventory import render_inventories
@@ -28,7 +31,7 @@ from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write, WriteKind
 from redfish_fm.store.base import Store
 from redfish_fm.store.memory import DurableState, MemoryStore
-from tests.drivers.fabrics import CXL, PCIE
+from tests.drivers.fabrics import CXL, PCIE, machines_of
 from tests.virtual_time import VirtualClock
 
 PCIE_FABRIC = "/redfish/v1/Fabrics/PCIe"
@@ -89,6 +92,8 @@ class Rig:
     durable: DurableState
     store: Store
     running: "asyncio.Task[None]"
+    machines: Machines | None = None
+    """The hosts, where anybody drives them."""
     background: list["asyncio.Task[Any]"] = field(default_factory=list)
 
     # -- what a client does ------------------------------------------------------------------
@@ -214,26 +219,35 @@ async def running_kernel(
     sync_budget_s: float = 5.0,
     policy: Policy | None = None,
     crash: bool = False,
+    power: PowerPolicy | None = None,
+    machines: Machines | None = None,
     **store_options: Any,
 ) -> AsyncIterator[Rig]:
-    """Run a kernel; on leaving it is closed, or with `crash` cut off as kill -9 would."""
+    """Run a kernel; on leaving it is closed, or with `crash` cut off as kill -9 would.
+
+    Its hosts are driven where `power` says how, or where `machines` are given.
+    """
     clock = VirtualClock()
     durable = durable or DurableState()
     store = store or MemoryStore(durable, clock, **store_options)
     powered = hardware or {each.fabric: Hardware(each, clock) for each in inventories}
     virtual = {name: VirtualDriver(each, clock, clock) for name, each in powered.items()}
-    config = KernelConfig(sync_budget_s, policy or Policy())
-    kernel = Kernel(store, base or a_base(*inventories), drivers or virtual, clock, config)
+    config = KernelConfig(sync_budget_s, policy or Policy(), power or PowerPolicy())
+    if power is not None and machines is None:
+        machines = machines_of(*powered.values())
+    bmcs = None if machines is None else VirtualPower(machines, clock, clock)
+    base = base or a_base(*inventories)
+    kernel = Kernel(store, base, drivers or virtual, clock, config, bmcs)
     kernel.start(await store.load())
     running = asyncio.create_task(kernel.run())
-    rig = Rig(kernel, powered, virtual, durable, store, running)
+    rig = Rig(kernel, powered, virtual, durable, store, running, machines)
     try:
         yield rig
     finally:
         if crash:
             durable.crash()
             running.cancel()
-            for driver in virtual.values():
+            for driver in [*virtual.values(), *([] if bmcs is None else [bmcs])]:
                 await driver.close()
         else:
             await kernel.close()

@@ -1,6 +1,7 @@
 """The first look at a big fabric goes in parts: requests are answered and writes made meanwhile."""
 
 import asyncio
+from itertools import groupby
 from typing import Any
 
 from redfish_fm.control.published import Published
@@ -39,6 +40,8 @@ async def test_a_big_fabric_is_shown_in_parts_none_larger_than_a_part() -> None:
         sizes = turns(rig.published)
         await looked(rig)
         assert max(sizes) == PART
+        # To find out what to show is done in parts as well.
+        assert sizes.count(0) > 6
         assert sum(sizes) > 6 * PART
         assert rig.status(GPU) == ("Enabled", "OK")
 
@@ -62,21 +65,44 @@ async def test_requests_are_answered_between_the_parts() -> None:
 
 
 @in_virtual_time
-async def test_a_zone_made_during_the_first_look_is_not_said_to_be_bound_before_it_is() -> None:
+async def test_a_zone_made_during_the_first_look_is_starting_until_it_is_bound(
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(observed, "PART", 20)
     async with running_kernel(inventories=BIG) as rig:
-        sizes = turns(rig.published)
-        await rig.until(lambda: bool(sizes))
-        states = []
-        making = rig.later(rig.zone(f"{POD}/Endpoints/host8-1", GPU, Id="z"))
-        while not making.done():
-            if rig.published.exists(f"{POD}/Zones/z"):
-                bound = bool(rig.bound("PCIe"))
-                states.append((bound, rig.get(f"{POD}/Zones/z")["Status"]["State"]))
-            await asyncio.sleep(0.0005)
-        assert states
-        assert (False, "Enabled") not in states
-        await rig.converged("PCIe")
-        await rig.until(lambda: rig.status(f"{POD}/Zones/z") == ("Enabled", "OK"))
+        zone, states = f"{POD}/Zones/z", set[tuple[bool, bool, str]]()
+        sizes, begun = turns(rig.published), asyncio.Event()
+        observe = rig.published.observe
+
+        def beginning(patches: Any) -> set[str]:
+            begun.set()
+            if rig.published.exists(zone):
+                looking = not rig.loop("PCIe").first_observed.is_set()
+                states.add((looking, bool(rig.bound("PCIe")), rig.get(zone)["Status"]["State"]))
+            return observe(patches)
+
+        rig.published.observe = beginning  # type: ignore[method-assign]
+        await begun.wait()
+        await rig.zone(f"{POD}/Endpoints/host8-1", GPU, Id="z")
+        assert rig.status(zone) == ("Enabled", "OK")
+        assert rig.bound("PCIe") == rig.wanted("PCIe") != {}
+        assert (True, False, "Starting") in states
+        assert (True, False, "Enabled") not in states
+        assert len(sizes) > 100
+
+
+@in_virtual_time
+async def test_only_one_fabric_is_looked_at_at_a_time() -> None:
+    async with running_kernel(inventories=BIG) as rig:
+        observe, said = rig.published.observe, list[str]()
+
+        def noting(patches: Any) -> set[str]:
+            said.extend(dict.fromkeys(uri.split("/")[4] for uri in patches if "/Fabrics/" in uri))
+            return observe(patches)
+
+        rig.published.observe = noting  # type: ignore[method-assign]
+        await looked(rig)
+        assert [name for name, _ in groupby(said)] in (["PCIe", "CXL"], ["CXL", "PCIe"])
 
 
 @in_virtual_time

@@ -16,6 +16,7 @@ from redfish_fm.drivers.virtual.topology import load, read
 from redfish_fm.fabric.model import Observation, PortId, PortState
 from redfish_fm.mapping.inventory import RenderedInventory, render_inventories
 from redfish_fm.mapping.observed import ObservedFabric
+from redfish_fm.mapping.read import read_endpoint
 from redfish_fm.mapping.sights import FabricSight
 from redfish_fm.mapping.statuses import Statuses
 from redfish_fm.redfish.patch import merge
@@ -399,6 +400,30 @@ def test_an_adapter_has_a_network_function_for_each_physical_one(
     assert named(controller, "Links", "NetworkDeviceFunctions") == found
     (port,) = named(controller, "Links", "Ports")
     assert set(full[port]["Ethernet"]["AssociatedMACAddresses"]) == macs
+
+
+def test_an_endpoint_gives_the_names_by_which_its_device_is_known(full: Documents) -> None:
+    for name, formats in (("disk1", ["EUI", "UUID"]), ("gpu1", ["UUID"]), ("nic1", ["UUID"])):
+        uri = f"/redfish/v1/Fabrics/PCIe/Endpoints/{name}"
+        (entity,) = full[uri]["ConnectedEntities"]
+        assert [each["DurableNameFormat"] for each in entity["Identifiers"]] == formats
+        unnamed = {**entity, "EntityLink": None}
+        endpoint = read_endpoint(
+            uri, {**full[uri], "ConnectedEntities": [unnamed], "Links": {}}, world().facts
+        )
+        assert endpoint.units == {f"{CHASSIS}/{name}/PCIeDevices/{name}"}
+
+
+def test_no_two_endpoints_have_one_durable_name(repository: Path) -> None:
+    for name in SHIPPED:
+        names = [
+            (each["DurableNameFormat"], each["DurableName"])
+            for endpoint in of_kind(shipped(name, repository), "Endpoint").values()
+            for entity in endpoint["ConnectedEntities"]
+            if entity["EntityRole"] == "Target"
+            for each in entity.get("Identifiers", ())
+        ]
+        assert len(names) == len(set(names))
 
 
 def test_a_switch_and_its_chassis_know_each_other(full: Documents) -> None:
