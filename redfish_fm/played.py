@@ -57,11 +57,11 @@ async def ordered_faults(
             await desk.close()
 
 
-def play_reset(config: Config, documents: Mapping[str, dict[str, Any]]) -> None:
+def play_reset(config: Config, documents: dict[str, dict[str, Any]]) -> None:
     """Let our own manager be reset, where there is one and its reset is to be played."""
     if config.emulation_reset_outage_s and OWN_MANAGER in documents:
         actions = reset_action(MANAGER_RESET, OWN_MANAGER, MANAGER_RESETS)
-        documents[OWN_MANAGER]["Actions"] = actions
+        documents[OWN_MANAGER] = {**documents[OWN_MANAGER], "Actions": actions}
 
 
 def emulation(

@@ -6,7 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from redfish_fm.config import DEFAULT_TOPOLOGY, KEYS, Config, ConfigError, describe, load
+from redfish_fm.config import (
+    DEFAULT_TOPOLOGY,
+    KEYS,
+    Config,
+    ConfigError,
+    describe,
+    latency_of,
+    load,
+)
 
 HOME = {"HOME": "/home/someone"}
 
@@ -260,3 +268,29 @@ def test_the_documentation_states_values_and_defaults(repository: Path, key: str
 
 def test_the_configuration_type_holds_no_key_outside_the_table() -> None:
     assert set(KEYS) | {"admin_password"} == set(Config.__struct_fields__)
+
+
+def test_a_table_of_the_file_holds_what_is_played(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '[emulation]\nlatency_ms = 200\nlatency_paths = ["/redfish/v1/Systems=5000"]\n'
+        "reset_ends_sessions = true\n",
+    )
+    config = load({"config": file}, HOME | {"REDFISH_FM_EMULATION_NOT_READY_S": "10"})
+    assert config.emulation_latency_ms == 200
+    assert config.emulation_latency_paths == ("/redfish/v1/Systems=5000",)
+    assert config.emulation_reset_ends_sessions
+    assert config.emulation_not_ready_s == 10
+    assert load({}, HOME | {"REDFISH_FM_EMULATION_LATENCY_PATHS": "/a=1, /b=2"})
+
+
+def test_what_can_not_be_played_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path, '[emulation]\nlatncy_ms = 1\nlatency_paths = ["x", "/a=-1", "/b=x"]\n')
+    found = problems({"config": file})
+    assert found[0].startswith("emulation_latncy_ms: unknown key; did you mean emulation_latency_")
+    assert [line.split(" ")[1] for line in found[1:]] == ["'x'", "'/a=-1'", "'/b=x'"]
+
+
+def test_milliseconds_behind_a_path() -> None:
+    assert latency_of("/redfish/v1/Systems/=250") == ("/redfish/v1/Systems", 0.25)
+    assert [latency_of(text) for text in ("/a", "a=1", "/a=60001", "/a=nan")] == [None] * 4

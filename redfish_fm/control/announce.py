@@ -27,8 +27,8 @@ ACTOR = "observe"
 INTERVAL_S = 1.0
 """A flapping link is announced this often at most, in its state of that moment."""
 
-PART = 2000
-"""Resources that are compared in one go: some 10 ms."""
+PART = 500
+"""Resources that are compared in one go: a few ms."""
 
 
 class Announcer:

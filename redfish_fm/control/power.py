@@ -112,6 +112,9 @@ class PowerLoop:
                 return
             except DriverUnavailable as error:
                 log.debug("watching the power of hosts broke off: %s", error)
+            except Exception:
+                # Part of the supervisor of this loop: a faulty watch costs hints only.
+                log.exception("watching the power of hosts failed")
             await self._clock.sleep(self._policy.observe_interval_s)
 
     async def _cycle_for_ever(self, tasks: asyncio.TaskGroup) -> None:
@@ -137,6 +140,9 @@ class PowerLoop:
             self._say(f"no BMC answers: {error}")
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
+        except Exception:
+            # The supervisor of one reconcile loop: one of the places that catch everything.
+            log.exception("looking after the power of hosts failed")
         self.first_observed.set()
 
     async def _look(self) -> Mapping[str, HostState]:
@@ -212,6 +218,10 @@ class PowerLoop:
             log.warning("%s: %s", operation.uri, error)
         except RedfishError as error:
             log.warning("%s: the answer could not be recorded: %s", operation.uri, error)
+        except Exception:
+            # Part of the same supervisor: what a faulty driver has done is not known.
+            self.unknown += 1
+            log.exception("a command to %s failed", wish.host)
         finally:
             self._sending.discard(operation.id)
             self._wake.set()

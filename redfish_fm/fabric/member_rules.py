@@ -96,8 +96,8 @@ def foreign_fabric(case: Case) -> Iterator[Finding]:
     Only its own fabric's switches bind for it: a unit behind another's could never be released.
     """
     if isinstance(case.subject, Endpoint):
-        for other in _other_fabrics(case, case.subject):
-            yield finding(Rule.FOREIGN_FABRIC, case.subject.id, other, "/ConnectedEntities")
+        for other, units in _other_fabrics(case, case.subject).items():
+            yield finding(Rule.FOREIGN_FABRIC, case.subject.id, other, "/ConnectedEntities", units)
     for member, endpoint in case.known():
         if endpoint.fabric != case.fabric:
             yield finding(Rule.FOREIGN_FABRIC, member.id, endpoint.fabric, member.pointer)
@@ -116,12 +116,16 @@ def foreign_fabric(case: Case) -> Iterator[Finding]:
                 yield finding(Rule.FOREIGN_FABRIC, zone, inner.fabric, pointer)
 
 
-def _other_fabrics(case: Case, endpoint: Endpoint) -> list[str]:
-    """Return the fabrics, other than the subject's, whose switches the endpoint's units need."""
+def _other_fabrics(case: Case, endpoint: Endpoint) -> dict[str, list[str]]:
+    """Return the other fabrics whose switches the endpoint's units need -> those units."""
     if case.kind is not FabricKind.BIND:
-        return []
-    units = [case.index.units[unit] for unit in endpoint.units if unit in case.index.units]
-    return sorted({unit.fabric for unit in units} - {case.fabric, ""})
+        return {}
+    foreign: dict[str, list[str]] = {}
+    for name in sorted(endpoint.units):
+        unit = case.index.units.get(name)
+        if unit is not None and unit.fabric not in (case.fabric, ""):
+            foreign.setdefault(unit.fabric, []).append(name)
+    return dict(sorted(foreign.items()))
 
 
 def not_bindable(case: Case) -> Iterator[Finding]:

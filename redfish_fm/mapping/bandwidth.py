@@ -16,7 +16,7 @@ from redfish_fm.fabric.values import QosWish
 from redfish_fm.mapping import generic, refusals
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.parts import refuse
+from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message

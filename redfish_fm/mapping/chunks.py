@@ -13,10 +13,10 @@ from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Rule, Vi
 from redfish_fm.fabric.zoning import check_chunk, check_chunk_removal
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import to_draft
-from redfish_fm.mapping.parts import given_back, incorrect, made, refuse, unable
+from redfish_fm.mapping.parts import given_back, incorrect, made, unable
 from redfish_fm.mapping.read import enclosing_resource, members, read_chunk
 from redfish_fm.mapping.resources import new_document, stored
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.violations import refuse, to_error
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import Write

@@ -1,7 +1,7 @@
 """The chassis of a device: a module in a slot or in a rack, or an appliance of its own.
 
 Pure. Redfish: Chassis.v1_28_0, EnvironmentMetrics.v1_5_0. What a module draws is what its device
-draws, and its memory modules where it has some; its slot or rack feeds it.
+draws; its slot or rack feeds it.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from redfish_fm.mapping.chassis_sensors import (
     total_power,
     vary,
 )
-from redfish_fm.mapping.device_modules import MODULE_W_MAX, dark_modules, modules_w
+from redfish_fm.mapping.device_modules import dark_modules, modules_w
 from redfish_fm.mapping.device_names import OK, PROCESSOR_TYPES
 from redfish_fm.mapping.metering import TOTAL_POWER, Meter
 from redfish_fm.mapping.rendering import Rendering, ref
@@ -123,8 +123,7 @@ def _inside(
         return {**who, **found}
     return {
         **who,
-        "MaxPowerWatts": draw.max_w
-        + MODULE_W_MAX * (modules_w(device) > 0) * len(hardware.modules),
+        "MaxPowerWatts": draw.max_w,
         "PoweredByParent": slotted or None,
         "ThermalManagedByParent": slotted or None,
         **_measured(out, device, draw, core),
@@ -135,19 +134,11 @@ def _measured(out: Rendering, device: Device, draw: Draw, core: str) -> dict[str
     """Add sensors and meter of a module; return the chassis' links to them."""
     chassis, name = uris.CHASSIS.format(chassis=device.id), device.name
     gauges = [total_power(device.id, name, chassis, draw.max_w), *_gauges(device, core)]
-    apart_w = modules_w(device)
-    power = TOTAL_POWER
-    if apart_w:
-        power = CORE_POWER
-        gauges.append(
-            Gauge(CORE_POWER, f"Power of the controller of {name}", "Power",
-                  round(draw.typical_w), _CONTEXTS[device.kind], (core,), critical=draw.max_w)
-        )  # fmt: skip
-    _put_device_environment(out, device, draw, core, power)
+    _put_device_environment(out, device, draw, core, TOTAL_POWER)
     environment = uris.ENVIRONMENT_METRICS.format(chassis=device.id)
     out.facts.meters[chassis] = Meter(
         device.id,
-        round(draw.typical_w) + apart_w,
+        round(draw.typical_w),
         gauges=(
             *dark(device.id, gauges),
             (environment, "TemperatureCelsius", ""),

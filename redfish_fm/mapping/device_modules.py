@@ -1,13 +1,14 @@
 """Memory parts of a device as Redfish: stacks beside a processor, modules of a memory device.
 
 Pure. Redfish: Memory.v1_23_0, MemoryMetrics.v1_8_0, EnvironmentMetrics.v1_5_0. Their capacities
-add up to that of the device. A stack is fed by the processor beside it, a module draws by itself.
+add up to that of the device. Those of an appliance are modules that draw power by themselves;
+those on a card, beside a processor or a controller, are fed and measured with it.
 """
 
 from typing import Any
 
 from redfish_fm.fabric.equipment import MediaModule
-from redfish_fm.fabric.model import Device, DeviceKind
+from redfish_fm.fabric.model import Device
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.chassis_sensors import vary
 from redfish_fm.mapping.device_names import OK, PROCESSOR_TYPES
@@ -15,8 +16,6 @@ from redfish_fm.mapping.host_scene import identity, located
 from redfish_fm.mapping.rendering import Rendering, ref, refs
 
 _MODULE_W_LEAST = 4
-MODULE_W_MAX = 12
-"""What a module draws at most."""
 _NO_ERRORS = {"CorrectableECCErrorCount": 0, "UncorrectableECCErrorCount": 0}
 
 
@@ -29,7 +28,7 @@ def module_uris(device: Device) -> list[str]:
 
 
 def modules_w(device: Device) -> int:
-    """Return what all modules draw by themselves: nothing where they are stacks."""
+    """Return what all modules draw by themselves: nothing where they are on a card."""
     return sum(_drawn_w(device, number) for number, _ in enumerate(_modules(device)))
 
 
@@ -52,13 +51,18 @@ def _module_id(module: MediaModule, number: int) -> str:
     return f"{'Stack' if module.kind.startswith('HBM') else 'Module'}{number + 1}"
 
 
+def _alone(device: Device) -> bool:
+    return device.hardware is not None and device.hardware.enclosure is not None
+
+
 def _drawn_w(device: Device, number: int) -> int:
-    alone = device.kind is DeviceKind.MEMORY
-    return _MODULE_W_LEAST + vary(device.serial_number, f"module{number}", 3) if alone else 0
+    if not _alone(device):
+        return 0
+    return _MODULE_W_LEAST + vary(device.serial_number, f"module{number}", 3)
 
 
 def _render_module(out: Rendering, device: Device, module: MediaModule, number: int) -> None:
-    stack = device.kind is not DeviceKind.MEMORY
+    stack, alone = module.kind.startswith("HBM"), _alone(device)
     module_id = _module_id(module, number)
     place = {"chassis": device.id, "module": module_id}
     name = f"Memory {'stack' if stack else 'module'} {number + 1} of {device.name}"
@@ -78,7 +82,7 @@ def _render_module(out: Rendering, device: Device, module: MediaModule, number: 
         MemoryType="DRAM",
         MemoryMedia=["DRAM"],
         MemoryDeviceType=module.kind,
-        BaseModuleType="Die" if stack else "RDIMM",
+        BaseModuleType="RDIMM" if alone else "Die",
         BusWidthBits=1024 if stack else 80,
         DataWidthBits=1024 if stack else 64,
         ErrorCorrection="SingleBitECC" if stack else "MultiBitECC",
@@ -86,10 +90,10 @@ def _render_module(out: Rendering, device: Device, module: MediaModule, number: 
         AllowedSpeedsMHz=[module.speed_mts],
         OperatingMemoryModes=["Volatile"],
         MemoryLocation={"Socket": 0, "MemoryController": 0, "Channel": number, "Slot": 0},
-        Location=located(label, "Embedded" if stack else "Slot", number),
+        Location=located(label, "Slot" if alone else "Embedded", number),
         Enabled=True,
         Metrics=ref(_put_metrics(out, place, name, module)),
-        EnvironmentMetrics=None if stack else ref(_put_environment(out, device, place, number)),
+        EnvironmentMetrics=ref(_put_environment(out, device, place, number)) if alone else None,
         Status=OK,
         Links=links,
     )
@@ -132,7 +136,7 @@ def _put_environment(out: Rendering, device: Device, place: dict[str, str], numb
 
 def dark_modules(device: Device) -> list[tuple[str, str, str]]:
     """Return what is not read of modules without power, as metering.Meter has it."""
-    if device.kind is not DeviceKind.MEMORY:
+    if not _alone(device):
         return []
     return [
         (

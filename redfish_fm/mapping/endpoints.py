@@ -20,8 +20,9 @@ from redfish_fm.mapping.judging import (
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import entities_of, members, read_endpoint
 from redfish_fm.mapping.uris import fabric_of
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import Message
 
 EXCLUDED = "MutuallyExclusiveEndpoints"
 _LISTS = ("LocalPorts", "ConnectedPorts", "Ports", "NetworkDeviceFunction", EXCLUDED)
@@ -30,16 +31,18 @@ _LISTS = ("LocalPorts", "ConnectedPorts", "Ports", "NetworkDeviceFunction", EXCL
 
 def _judge(change: Change, tip: Tip) -> Draft:
     before, after = change.before, change.after
-    _refuse_bad_links(change.uri, before or {}, after, tip)
     endpoint = read_endpoint(change.uri, after, tip.facts)
     old = None if before is None else read_endpoint(change.uri, before, tip.facts)
+    links = _bad_links(change.uri, before or {}, after, tip)
+    lost = {pointer for each in links for pointer in each.related}
     known = [] if before is None else endpoint_form.wrong(change.uri, before, tip)
-    told = [each for each in endpoint_form.wrong(change.uri, after, tip) if each not in known]
-    if told:
-        raise refusals.bad_content(*told)
-    violations = check_endpoint(tip.index, endpoint, old, bool(entities_of(after)))
-    if violations:
-        raise to_error(violations)
+    form = [
+        each
+        for each in endpoint_form.wrong(change.uri, after, tip)
+        # What a link means that leads nowhere is not to be judged.
+        if each not in known and not lost.intersection(each.related)
+    ]
+    refuse([*links, *form], check_endpoint(tip.index, endpoint, old, bool(entities_of(after))))
     return plain_draft(change, tip)
 
 
@@ -58,8 +61,8 @@ def _remove(uri: str, _document: Document, tip: Tip) -> Draft:
 RULES = DocumentRules("Endpoint", _judge, _remove)
 
 
-def _refuse_bad_links(uri: str, before: Document, after: Document, tip: Tip) -> None:
-    """Refuse (400), all at once, links that the write adds and that can not be meant."""
+def _bad_links(uri: str, before: Document, after: Document, tip: Tip) -> list[Message]:
+    """Return what is wrong with the links that the write adds: none of them can be meant."""
     known = {target for _pointer, target in _references(before)}
     told = [
         refusals.missing_reference(target, pointer)
@@ -77,8 +80,7 @@ def _refuse_bad_links(uri: str, before: Document, after: Document, tip: Tip) -> 
         if EXCLUDED in pointer and target not in known and tip.exists(target)
         if fabric_of(target) != fabric_of(uri) or target not in tip.index.endpoints
     ]
-    if told or roles or strangers:
-        raise refusals.bad_content(*told, *roles, *strangers)
+    return [*told, *roles, *strangers]
 
 
 def _role_pointer(n: int) -> str:

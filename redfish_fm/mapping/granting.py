@@ -15,8 +15,9 @@ from redfish_fm.mapping.bindings import delta_edits
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.membership import pointers
 from redfish_fm.mapping.resources import document_edit
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish.changes import Edit
+from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind
 
 
@@ -32,7 +33,8 @@ class Grant:
     is to hold. `allocated` and `freed` are parts of pools. `take_back`: what undoing means,
     where that does not follow from `kind`. `ways` is host -> the switch ports by which it is named:
     where one of them is on the unit's switch, its vPPBs are the ones to take. `places` says where
-    the body names a cause, for refusals of the delta, which do not know.
+    the body names a cause, for refusals of the delta, which do not know. `told` is what the content
+    of the body can not be whatever else is there; it is refused together with the rest.
     """
 
     kind: OutcomeKind
@@ -52,14 +54,14 @@ class Grant:
     edits: tuple[Edit, ...] | None = None
     take_back: TakeBack | None = None
     places: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[Message, ...] = ()
 
 
 def to_draft(grant: Grant, tip: Tip) -> Draft:
-    """Return the draft of `grant`; raises RedfishError with every violation there is."""
+    """Return the draft of `grant`; raises RedfishError with everything that is against it."""
     delta = _delta(grant, tip)
     violations = _distinct((*grant.violations, *_not_told(grant, delta, tip)))
-    if violations:
-        raise to_error(violations, grant.pointers)
+    refuse(grant.told, violations, grant.pointers)
     written = grant.edits
     if written is None:
         written = (document_edit(tip, grant.uri, grant.document),)

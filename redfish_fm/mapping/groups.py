@@ -7,17 +7,23 @@ names it; so a change of its members is a change of all these connections, in on
 from collections.abc import Iterator
 from dataclasses import replace
 
-from redfish_fm.fabric.binding import Claim, wanted_by_connection
+from redfish_fm.fabric.binding import wanted_by_connection
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import Connection, EndpointGroup
 from redfish_fm.fabric.zoning import check_group, check_group_removal
-from redfish_fm.mapping import refusals
 from redfish_fm.mapping.connection_form import SIDES
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import Grant, added_members, to_draft, ways_of
-from redfish_fm.mapping.judging import Change, Document, DocumentRules, plain_draft, plain_removal
+from redfish_fm.mapping.judging import (
+    Change,
+    Document,
+    DocumentRules,
+    plain_draft,
+    plain_removal,
+    unless_busy,
+)
 from redfish_fm.mapping.read import members, read_group
-from redfish_fm.mapping.violations import to_messages
+from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 
@@ -26,12 +32,14 @@ def _judge(change: Change, tip: Tip) -> Draft:
     group = read_group(change.uri, change.after)
     old = None if change.before is None else read_group(change.uri, change.before)
     violations = check_group(tip.index, group, old, tip.status)
-    told = list(_wrong_side(change, tip))
-    if told:
-        raise refusals.bad_content(*told, *to_messages(violations))
-    if old is not None and old.endpoints == group.endpoints and not violations:
+    told = tuple(_wrong_side(change, tip))
+    if old is not None and old.endpoints == group.endpoints:
+        refuse(told, violations)
         return plain_draft(change, tip)
-    holders = _claims(group, tip)
+    holders = {
+        uri: wanted_by_connection(tip.index, _with(group, uri, tip.index))
+        for uri in sorted(tip.index.connections_of_group(group.id))
+    }
     units = {
         uri: tip.index.endpoints[uri].units for uri in group.endpoints if uri in tip.index.endpoints
     }
@@ -45,8 +53,11 @@ def _judge(change: Change, tip: Tip) -> Draft:
         causes={unit: uri for uri in reversed(units) for unit in units[uri]},
         others=holders,
         ways=ways_of(group.endpoints, tip.index),
+        told=told,
     )
-    return to_draft(grant, tip)
+    # A connection under change may still be taken back.
+    busy = next((task for uri in holders if (task := tip.busy(uri)) is not None), None)
+    return unless_busy(busy, lambda: to_draft(grant, tip))
 
 
 RULES = DocumentRules(
@@ -54,20 +65,6 @@ RULES = DocumentRules(
     _judge,
     lambda uri, _document, tip: plain_removal(uri, tip, check_group_removal(tip.index, uri)),
 )
-
-
-def _claims(group: EndpointGroup, tip: Tip) -> dict[str, frozenset[Claim]]:
-    """Return what each connection that names the group is to hold with its new members.
-
-    Raises RedfishError (409) while one of them is under change: it may still be taken back.
-    """
-    claims = {}
-    for uri in sorted(tip.index.connections_of_group(group.id)):
-        task = tip.busy(uri)
-        if task is not None:
-            raise refusals.busy(task)
-        claims[uri] = wanted_by_connection(tip.index, _with(group, uri, tip.index))
-    return claims
 
 
 def _with(group: EndpointGroup, connection_id: str, index: FabricIndex) -> Connection:

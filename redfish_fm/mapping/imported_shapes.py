@@ -15,8 +15,6 @@ from redfish_fm.redfish.catalog import Catalog, TypeInfo
 from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
 
 _FREE = frozenset({Kind.ANY, Kind.OEM, Kind.MIXED})
-_OBJECTS = frozenset({Kind.OBJECT, Kind.LINK})
-_CONTAINERS = _OBJECTS | {Kind.ARRAY}
 _ID = "@odata.id"
 _TYPE = "@odata.type"
 _LINKS = "Links"
@@ -97,15 +95,17 @@ class _Shaper:
         return {name: inner for name, inner in result.items() if inner is not _Gone.GONE}
 
     def _value(self, value: Any, info: PropertyInfo | None, above: str, name: str | int) -> Any:
-        if info is None or value is None or info.kind in _FREE:
+        if info is None or value is None:
             return value
-        if not isinstance(value, dict | list) and info.kind not in _CONTAINERS:
+        # Compared one by one: an Enum's hash is made in Python, and this is asked of every value.
+        kind = info.kind
+        if kind is Kind.ARRAY:
+            return self._array(value, info, f"{above}/{_token(name)}")
+        if kind is Kind.LINK or kind is Kind.OBJECT:
+            return self._link_or_object(value, info, f"{above}/{_token(name)}")
+        if not isinstance(value, dict | list) or kind in _FREE:
             return value
         pointer = f"{above}/{_token(name)}"
-        if info.kind is Kind.ARRAY:
-            return self._array(value, info, pointer)
-        if info.kind in _OBJECTS:
-            return self._link_or_object(value, info, pointer)
         self.tell(pointer, value, "a single value")
         return _Gone.GONE
 
@@ -134,7 +134,7 @@ class _Shaper:
 
 
 def _token(name: str | int) -> str:
-    return str(name).replace("~", "~0").replace("/", "~1")
+    return name.replace("~", "~0").replace("/", "~1") if isinstance(name, str) else str(name)
 
 
 def _named(value: object) -> str:

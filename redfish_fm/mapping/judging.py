@@ -16,7 +16,7 @@ from redfish_fm.mapping.resources import document_edit, new_document, patched, s
 from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit
-from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 Document = Mapping[str, Any]
@@ -94,6 +94,22 @@ def plain_removal(uri: str, tip: Tip, violations: Iterable[Violation] = ()) -> D
     if found:
         raise to_error(found)
     return Draft(OutcomeKind.DELETED, uri, (document_edit(tip, uri, None),))
+
+
+def unless_busy(task: str | None, judged: Callable[[], Draft]) -> Draft:
+    """Return the draft; while `task` holds what it rests on, refuse it (409) naming the Task.
+
+    What can never be right (400) is told all the same; conflicts may be gone when the Task is.
+    """
+    try:
+        draft = judged()
+    except RedfishError as error:
+        if task is None or error.status < 409:
+            raise
+        raise refusals.busy(task) from error
+    if task is not None:
+        raise refusals.busy(task)
+    return draft
 
 
 def link_parameter(write: Write, name: str, tip: Tip) -> str:

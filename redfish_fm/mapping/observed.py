@@ -53,8 +53,8 @@ from redfish_fm.mapping.vppb_status import bound_properties
 from redfish_fm.redfish.changes import Edit, Space
 
 OFFLINE = "UnavailableOffline"
-PART = 400
-"""Resources said anew in one part of a look: some 20 ms."""
+PART = 100
+"""Resources said anew in one part of a look: some 5 ms."""
 
 _Conditions = tuple[Condition, ...]
 
@@ -250,7 +250,7 @@ class ObservedFabric:
             self._dirty.add(uri)
         if endpoint is not None or uri not in self._index.zones:
             for holder in holders_of(self._index, uri):
-                if holder not in self._relinking:
+                if holder not in self._relinking and holder not in self._touched:
                     self._links.put(holder, sorted(holder_links(self._index, holder, self.fabric)))
 
     def _place_parts(self, uri: str) -> None:

@@ -13,7 +13,7 @@ from redfish_fm.fabric.power import HostState, PowerState, ResetType
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.host_scene import chassis_uri, manager_uri, system_uri
 from redfish_fm.mapping.host_states import draw_w, power_patches
-from redfish_fm.mapping.power import BOOT_TARGETS, MANAGER_RESETS
+from redfish_fm.mapping.power import BOOT_VALUES, MANAGER_RESETS
 from redfish_fm.mapping.statuses import Patch, Statuses
 from redfish_fm.redfish.times import date_time
 
@@ -21,6 +21,9 @@ ACTION_INFO = "/redfish/v1/ActionInfos/{action}"
 """As schemas/service.json has it: where the protocol describes the parameters of an action."""
 SYSTEM_RESET, MANAGER_RESET = "ComputerSystem.Reset", "Manager.Reset"
 _BOOTING = {"LastState": "OSBootStarted"}
+_BOOT_VALUES = {
+    f"{name}@Redfish.AllowableValues": list(values) for name, values in BOOT_VALUES.items()
+}
 
 
 def system_of(host_id: str) -> str:
@@ -89,8 +92,7 @@ class ObservedHosts:
             SYSTEM_RESET, system, frozenset(each.value for each in resets)
         )
         if host is not None and host.hardware is not None:
-            names = {"BootSourceOverrideTarget@Redfish.AllowableValues": list(BOOT_TARGETS)}
-            own["Boot"] = {**own.get("Boot", {}), **names}
+            own["Boot"] = {**own.get("Boot", {}), **_BOOT_VALUES}
             if state.power is PowerState.POWERING_ON:
                 own["BootProgress"] = _BOOTING
         if host is not None and host.bmc is not None:

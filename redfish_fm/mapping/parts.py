@@ -1,27 +1,18 @@
-"""What writes of chunks and regions have in common: refusals all at once, and what hardware does.
+"""What writes of chunks and regions have in common: what can not be made, what hardware does.
 
 Pure. A part is capacity cut out of a pool; the document is what is wanted, and its allocation is
 made or given back by the operation of the commit (docs/decisions/0008).
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from redfish_fm.fabric.values import Allocation, Violation
+from redfish_fm.fabric.values import Allocation
 from redfish_fm.mapping.granting import Grant
-from redfish_fm.mapping.violations import to_error, to_messages
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind
-
-
-def refuse(told: Sequence[Message], violations: Sequence[Violation]) -> None:
-    """Raise RedfishError with everything that is against a part, if anything is."""
-    if told:
-        raise RedfishError(400, (*told, *to_messages(violations)))
-    if violations:
-        raise to_error(violations)
 
 
 def unable(

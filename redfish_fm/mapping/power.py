@@ -19,8 +19,12 @@ from redfish_fm.redfish.writes import OutcomeKind, Write
 OF_NO_FABRIC = ""
 """Operation.fabric of what concerns a host."""
 
-BOOT_TARGETS = ("None", "Pxe", "Hdd", "UefiHttp", "BiosSetup")
-"""What a simulated host can be told to boot from."""
+BOOT_VALUES: Mapping[str, tuple[str, ...]] = {
+    "BootSourceOverrideEnabled": ("Disabled", "Once", "Continuous"),
+    "BootSourceOverrideMode": ("UEFI",),
+    "BootSourceOverrideTarget": ("None", "Pxe", "Hdd", "UefiHttp", "BiosSetup"),
+}
+"""Property of Boot -> what a host can be told."""
 
 RETRY_S = 1.0
 MANAGER_RESETS = frozenset({"GracefulRestart", "ForceRestart"})
@@ -34,9 +38,6 @@ def reset(write: Write, tip: Tip) -> Draft:
     if machine is None:
         raise refusals.action_not_supported(write.action or "")
     given = write.body.get("ResetType")
-    if given is None:
-        told = messages.action_parameter_missing(write.action or "", "ResetType", "#/ResetType")
-        raise refusals.bad_content(told)
     if given not in {each.value for each in machine.resets}:
         raise refusals.bad_content(
             messages.action_parameter_value_not_in_list(
@@ -73,11 +74,13 @@ def patch(write: Write, tip: Tip) -> Draft:
         known = (tip.document(write.uri) or {}).get("Boot")
         if tip.machine(write.uri) is None or not isinstance(known, Mapping):
             raise refusals.bad_content(messages.property_not_writable("Boot", "#/Boot"))
-        target = boot.get("BootSourceOverrideTarget")
-        if target is not None and target not in BOOT_TARGETS:
-            name = "BootSourceOverrideTarget"
-            told = messages.property_value_not_in_list(str(target), name, f"#/Boot/{name}")
-            raise refusals.bad_content(told)
+        told = [
+            messages.property_value_not_in_list(str(boot[name]), name, f"#/Boot/{name}")
+            for name, values in BOOT_VALUES.items()
+            if name in boot and boot[name] not in values
+        ]
+        if told:
+            raise refusals.bad_content(*told)
     return generic.patch(write, tip)
 
 

@@ -13,10 +13,10 @@ from redfish_fm.fabric.values import CapacityPool, Region, Rule, Violation
 from redfish_fm.fabric.zoning import check_region, check_region_removal
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import to_draft
-from redfish_fm.mapping.parts import given_back, made, refuse, unable
+from redfish_fm.mapping.parts import given_back, made, unable
 from redfish_fm.mapping.read import enclosing_resource, read_region
 from redfish_fm.mapping.resources import new_document, stored
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.violations import refuse, to_error
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Write
 

@@ -14,6 +14,7 @@ from redfish_fm.mapping.links import strip_inverse
 from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.patch import merge
 from redfish_fm.redfish.values import is_id
 
@@ -53,19 +54,29 @@ def new_document(
     return uri, without_trailing_slashes(strip_inverse(type_name, document))
 
 
-def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Tip) -> str:
+def id_refusal(
+    type_name: str, collection: str, body: Mapping[str, Any], tip: Tip
+) -> RedfishError | None:
+    """Return why a new resource can not have the Id that a POST body wishes for, if it can not."""
     wished = body.get("Id")
-    if wished is not None:
-        if not isinstance(wished, str) or not is_id(wished):
-            told = messages.property_value_format_error(str(wished), "Id", "#/Id")
-            raise refusals.bad_content(told)
-        if tip.exists(f"{collection}/{wished}"):
-            raise refusals.already_exists(type_name, wished)
-        task = tip.busy(f"{collection}/{wished}")
-        if task is not None:
-            # Deleted, but its operation may still have something to take back from that URI.
-            raise refusals.busy(task)
-        return wished
+    if wished is None:
+        return None
+    if not isinstance(wished, str) or not is_id(wished):
+        told = messages.property_value_format_error(str(wished), "Id", "#/Id")
+        return refusals.bad_content(told)
+    if tip.exists(f"{collection}/{wished}"):
+        return refusals.already_exists(type_name, wished)
+    # Deleted, but its operation may still have something to take back from that URI.
+    task = tip.busy(f"{collection}/{wished}")
+    return None if task is None else refusals.busy(task)
+
+
+def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Tip) -> str:
+    refused = id_refusal(type_name, collection, body, tip)
+    if refused is not None:
+        raise refused
+    if body.get("Id") is not None:
+        return str(body["Id"])
     # A client may have taken the very Id that the sequence number gives.
     n, candidate = 0, tip.next_id
     while tip.exists(f"{collection}/{candidate}"):

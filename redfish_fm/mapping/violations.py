@@ -8,7 +8,7 @@ What a client has to look at is always told as the URI of a resource that is the
 fabrics and access by other names, and a new resource has no URI yet that would lead anywhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redfish_fm.fabric.values import Rule, Violation
@@ -117,6 +117,14 @@ BY_PLACE: dict[tuple[Rule, str], Row] = {
         400, "Base.PropertyMissing", ("ConnectedEntities",)
     ),
     (Rule.ZONE_NESTING, "/ZoneType"): Row(400, CONFLICT, _CONFLICT_ARGS),
+    # The body asks to route, and says nothing of the members that the zone holds already.
+    (Rule.DEFAULT_ROUTING, "/DefaultRoutingEnabled"): Row(
+        409, CONFLICT, ("{property}", "true", "{subject}")
+    ),
+    # The endpoint is new; the body says what it connects.
+    (Rule.FOREIGN_FABRIC, "/ConnectedEntities"): Row(
+        400, CONFLICT, ("{property}", "{value}", "{fabric}")
+    ),
 }
 """Rules that are told in another way where the violation has that pointer."""
 
@@ -182,3 +190,19 @@ def to_error(
     found = list(violations)
     status = min(TABLE[violation.rule].status for violation in found)
     return RedfishError(status, to_messages(found, pointers))
+
+
+def refuse(
+    told: Sequence[Message],
+    violations: Sequence[Violation],
+    pointers: Mapping[str, str] | None = None,
+) -> None:
+    """Raise RedfishError with everything that is against a write, if anything is.
+
+    `told` is what its content itself can not be (400); `pointers` as for `to_messages`.
+    """
+    if told:
+        messages = (*told, *to_messages(violations, pointers))
+        raise RedfishError(400, tuple(dict.fromkeys(messages)))
+    if violations:
+        raise to_error(violations, pointers)

@@ -18,12 +18,12 @@ from redfish_fm.fabric.zoning import check_volume, check_volume_removal
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.granting import to_draft
-from redfish_fm.mapping.parts import given_back, incorrect, made, refuse, unable
+from redfish_fm.mapping.parts import given_back, incorrect, made, unable
 from redfish_fm.mapping.read import BYTES_PER_MIB, durable_names, members, read_volume
 from redfish_fm.mapping.rendering import ref
 from redfish_fm.mapping.resources import new_document, stored
 from redfish_fm.mapping.uris import storage_of
-from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.violations import refuse, to_error
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import Write

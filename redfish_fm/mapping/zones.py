@@ -4,7 +4,7 @@ Pure. Redfish: Zone.v1_6_3. What a zone means on each kind of fabric is decided 
 requests are read, judged and turned into drafts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +22,13 @@ from redfish_fm.mapping.judging import (
     DocumentRules,
     link_parameter,
     links_taken_out,
+    unless_busy,
 )
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.resources import stored
-from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 
@@ -95,29 +96,30 @@ def _without_endpoint(document: Mapping[str, Any], uri: str) -> dict[str, Any]:
 def _judge(change: Change, tip: Tip) -> Draft:
     zone = read_zone(change.uri, change.after)
     old = None if change.before is None else read_zone(change.uri, change.before)
-    _refuse_busy_parts(zone, old, tip)
-    _refuse_wide_access(zone, change, tip)
-    violations = _not_from_clients(zone, old, change)
-    violations.extend(check_zone(tip.index, zone, old, tip.status))
-    if violations and any(each.rule in _UNREADABLE for each in violations):
-        # Bindings of a zone that names nothing real would only add noise.
-        raise to_error(dict.fromkeys(violations), change.pointers)
+    violations = (
+        *_not_from_clients(zone, old, change),
+        *check_zone(tip.index, zone, old, tip.status),
+    )
     grant = Grant(
         change.kind,
         change.uri,
         zone.fabric,
         change.after,
-        wanted_by_zone(tip.index, zone),
-        tuple(violations),
+        wanted_by_zone(tip.index, _at_home(zone, violations)),
+        violations,
         added_members(old.endpoints if old else (), zone.endpoints, _units(zone, tip)),
         change.pointers,
         causes(zone_parts(zone, tip.index.endpoints)),
         ways=ways_of(zone.endpoints, tip.index),
+        told=tuple(_wide_access(zone, change, tip)),
     )
-    return to_draft(grant, tip)
+    return unless_busy(_busy_part(zone, old, tip), lambda: to_draft(grant, tip))
 
 
-_UNREADABLE = frozenset({Rule.UNKNOWN_MEMBER, Rule.FOREIGN_FABRIC, Rule.ZONE_TYPE})
+def _at_home(zone: Zone, violations: Iterable[Violation]) -> Zone:
+    """Return the zone without the members of other fabrics: none has a path to them here."""
+    foreign = {each.subject for each in violations if each.rule is Rule.FOREIGN_FABRIC}
+    return replace(zone, endpoints=tuple(uri for uri in zone.endpoints if uri not in foreign))
 
 
 def _units(zone: Zone, tip: Tip) -> dict[str, frozenset[str]]:
@@ -146,22 +148,19 @@ _INSIDE_ONLY = frozenset({None, "ZoneOnly", "NoInternalRouting"})
 """Zone.ExternalAccessibility where access is bound: whatever is bound is nobody else's."""
 
 
-def _refuse_wide_access(zone: Zone, change: Change, tip: Tip) -> None:
-    """Refuse (400) access from outside the zone on bind fabrics (DESIGN section 5, rule 6)."""
+def _wide_access(zone: Zone, change: Change, tip: Tip) -> Iterator[Message]:
+    """Tell access from outside the zone on bind fabrics (DESIGN section 5, rule 6)."""
     name = "ExternalAccessibility"
     asked = change.after.get(name)
     bound = tip.index.facts(zone.fabric).kind is FabricKind.BIND
     if bound and asked != (change.before or {}).get(name) and asked not in _INSIDE_ONLY:
-        told = messages.property_value_not_in_list(str(asked), name, f"#/{name}")
-        raise refusals.bad_content(told)
+        yield messages.property_value_not_in_list(str(asked), name, f"#/{name}")
 
 
-def _refuse_busy_parts(zone: Zone, old: Zone | None, tip: Tip) -> None:
-    """A zone under change may be taken back, so no other zone may come to contain it."""
-    for uri in zone.zones:
-        task = tip.busy(uri)
-        if task is not None and (old is None or uri not in old.zones):
-            raise refusals.busy(task)
+def _busy_part(zone: Zone, old: Zone | None, tip: Tip) -> str | None:
+    """Return the Task of a zone that another one must not come to contain: it may be taken back."""
+    added = (uri for uri in zone.zones if old is None or uri not in old.zones)
+    return next((task for uri in added if (task := tip.busy(uri)) is not None), None)
 
 
 RULES = DocumentRules("Zone", _judge, _remove, _complete)

@@ -118,9 +118,12 @@ class TypeInfo:
     def _limited(
         self, action: str, request: Mapping[str, PropertyInfo]
     ) -> Mapping[str, PropertyInfo]:
-        """Return the parameters with the values that they may have here."""
-        values = self.row.values.get(action, {})
-        return {**request, **{n: replace(request[n], enum=known) for n, known in values.items()}}
+        """Return the parameters with the values that they may have here, and then must have."""
+        limited = {
+            name: replace(request[name], enum=values, required=True)
+            for name, values in self.row.values.get(action, {}).items()
+        }
+        return {**request, **limited}
 
     @cached_property
     def overlay_here(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
 from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
-from redfish_fm.redfish.values import chars_max
+from redfish_fm.redfish.values import ID, RESERVED_IDS, STRING_CHARS_MAX, chars_max
 
 Schema = dict[str, Any]
 
@@ -17,13 +17,19 @@ _DEPTH_MAX = 4
 """Objects within objects that are spelled out; definitions may hold themselves."""
 
 _ANNOTATIONS = {r"@odata\.": True}
+_URI: Schema = {"type": "string", "pattern": "^/", "maxLength": STRING_CHARS_MAX}
 _LINK: Schema = {
     "type": "object",
-    "properties": {"@odata.id": {"type": "string", "pattern": "^/"}},
+    "properties": {"@odata.id": _URI},
     "required": ["@odata.id"],
     "patternProperties": _ANNOTATIONS,
     "additionalProperties": False,
 }
+_ID: Schema = {
+    "pattern": f"^{ID.pattern}$",
+    "not": {"anyOf": [{"pattern": r"^\.+$"}, {"enum": sorted(RESERVED_IDS)}]},
+}
+"""What `values.is_id` takes: a segment of a URI, not only dots, no name that is taken."""
 _OEM: Schema = {
     "type": "object",
     "patternProperties": _ANNOTATIONS,
@@ -35,7 +41,10 @@ def create_schema(info: TypeInfo) -> Schema:
     """Return the body of a POST that creates a resource. Raises ValueError where none can be."""
     if info.create is None:
         raise ValueError(f"{info.name} can not be created")
-    return _at_paths(info, info.create.allowed, info.create.required)
+    schema = _at_paths(info, info.create.allowed, info.create.required)
+    if "Id" in schema["properties"]:
+        schema["properties"]["Id"] |= _ID
+    return schema
 
 
 def patch_schema(info: TypeInfo) -> Schema:
@@ -46,14 +55,14 @@ def patch_schema(info: TypeInfo) -> Schema:
 def action_schema(action: ActionInfo) -> Schema:
     """Return the parameters of an action."""
     required = [name for name, info in action.parameters.items() if info.required]
-    shown = {name: _bare(_value(info, 0), info) for name, info in action.parameters.items()}
+    shown = {name: _bare(_value(info, 0, name), info) for name, info in action.parameters.items()}
     return _closed(dict(sorted(shown.items())), required)
 
 
 def _bare(schema: Schema, info: PropertyInfo) -> Schema:
     """Let a link parameter also be the URI alone."""
     if info.kind is Kind.LINK:
-        return {"anyOf": [schema, {"type": "string", "pattern": "^/"}]}
+        return {"anyOf": [schema, dict(_URI)]}
     if info.kind is Kind.ARRAY and info.items is not None:
         return {**schema, "items": _bare(schema["items"], info.items)}
     return schema
@@ -79,10 +88,10 @@ def _tree(level: Mapping[str, Any], required: tuple[str, ...]) -> Schema:
     shown: dict[str, Any] = {}
     for name, below in level.items():
         if isinstance(below, PropertyInfo):
-            schema = _value(below, 0)
+            schema = _value(below, 0, name)
             if name in required and below.kind is Kind.ARRAY:
                 schema["minItems"] = 1
-            shown[name] = _named(name, schema)
+            shown[name] = schema
         else:
             inner = tuple(
                 path.removeprefix(f"{name}.") for path in required if path.startswith(f"{name}.")
@@ -102,19 +111,13 @@ def _closed(properties: Schema, required: list[str]) -> Schema:
     return {**schema, "required": sorted(required)} if required else schema
 
 
-def _named(name: str, schema: Schema) -> Schema:
-    """Add what depends on a property's name: how long a string may be."""
-    if schema.get("type") in ("string", ["string", "null"]) and "enum" not in schema:
-        return {
-            **schema,
-            "maxLength": chars_max(name),
-            **({"minLength": 1} if name == "Name" else {}),
-        }
-    return schema
+def _lengths(name: str) -> Schema:
+    """Return how long strings of a property or parameter of that name may be, in lists too."""
+    return {"maxLength": chars_max(name), **({"minLength": 1} if name == "Name" else {})}
 
 
-def _value(info: PropertyInfo, depth: int) -> Schema:
-    schema = _shape(info, depth)
+def _value(info: PropertyInfo, depth: int, name: str) -> Schema:
+    schema = _shape(info, depth, name)
     if not info.nullable or not schema:
         return schema
     if "enum" in schema:
@@ -124,16 +127,19 @@ def _value(info: PropertyInfo, depth: int) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _shape(info: PropertyInfo, depth: int) -> Schema:
+def _shape(info: PropertyInfo, depth: int, name: str) -> Schema:
     match info.kind:
-        case Kind.STRING | Kind.INTEGER | Kind.NUMBER | Kind.BOOLEAN:
+        case Kind.STRING:
+            return {"type": "string", **_limits(info), **_lengths(name)}
+        case Kind.INTEGER | Kind.NUMBER | Kind.BOOLEAN:
             return {"type": info.kind.value, **_limits(info)}
         case Kind.ENUM:
             return {"type": "string", "enum": sorted(info.enum)}
         case Kind.MIXED:
-            return {"type": sorted(info.types)}
+            lengths = _lengths(name) if "string" in info.types else {}
+            return {"type": sorted(info.types), **lengths}
         case Kind.ARRAY:
-            items = {} if info.items is None else _value(info.items, depth)
+            items = {} if info.items is None else _value(info.items, depth, name)
             return {"type": "array", "items": items}
         case Kind.LINK if info.object is None:
             return dict(_LINK)
@@ -149,7 +155,7 @@ def _object(info: ObjectInfo | None, depth: int) -> Schema:
     if info is None or depth >= _DEPTH_MAX:
         return {"type": "object"}
     shown = {
-        name: _named(name, _value(each, depth + 1))
+        name: _value(each, depth + 1, name)
         for name, each in sorted(info.properties.items())
         if not each.deprecated
     }

@@ -42,7 +42,7 @@ class ServiceRow:
     deletable: bool = False
     actions: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
-    """Action -> parameter -> the values it may have here."""
+    """Action -> parameter -> the values it may have here; it has to be given."""
     derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     observed: frozenset[str] = frozenset()
     """Dotted paths that observation owns where a driver is at work."""

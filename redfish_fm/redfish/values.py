@@ -26,7 +26,7 @@ CHARS_MAX = {"Name": 256, "CertificateString": 65_536}
 """Every list of resources shows a Name; a certificate may bring its whole chain."""
 
 # Unreserved characters of RFC 3986: an Id is a URI segment and needs no escaping (PROTOCOL 7).
-_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 
 RESERVED_IDS = frozenset({"Members"})
 """COLLECTION/Members means the collection itself (DSP0266, POST to a collection)."""
@@ -295,7 +295,7 @@ def chars_max(name: str) -> int:
 
 def is_id(text: str) -> bool:
     """Return whether a resource can have the Id that a client wishes for."""
-    return _ID.fullmatch(text) is not None and set(text) != {"."} and text not in RESERVED_IDS
+    return ID.fullmatch(text) is not None and set(text) != {"."} and text not in RESERVED_IDS
 
 
 def quoted(value: Any) -> str:

@@ -209,7 +209,7 @@ class _Archive:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise FileRefused(f"damaged: {error}") from error
         except (RuntimeError, NotImplementedError) as error:
-            raise FileRefused(f"not readable: {error}") from error  # encrypted; unknown method
+            raise FileRefused(f"not readable: {error}") from error  # encrypted; unknown flags
 
     def close(self) -> None:
         self._zip.close()
@@ -266,6 +266,8 @@ def _unsafe(member: zipfile.ZipInfo) -> str | None:
         return "a name that may lead out of the mockup"
     if not name.isprintable():
         return _NAME_UNUSABLE
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "packed by another method than deflate"  # LZMA asks for up to 4 GiB of memory
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):  # 0: packed where files have no such kinds
         return "a link" if kind == stat.S_IFLNK else "no regular file"

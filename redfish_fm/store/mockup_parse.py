@@ -109,7 +109,7 @@ def parse_document(file: str, content: bytes) -> Parsed:
         if text.count(",") + text.count("[") + text.count("{") > VALUES_MAX:
             raise _Unusable(f"more than {VALUES_MAX} values")
         value = json.loads(text, object_pairs_hook=pairs)
-        _check_usable(value, text)
+        wild = _check_usable(value, text)
     except json.JSONDecodeError as error:
         parsed.defects.append(_at(file, error.lineno, error.colno, error.msg))
     except _Unusable as error:
@@ -124,7 +124,7 @@ def parse_document(file: str, content: bytes) -> Parsed:
     else:
         parsed.document = value
         parsed.defects += _named_twice(file, value, pairs.repeated)
-        if _MAYBE_WILD.search(text):
+        if wild:
             parsed.defects += _without_wild_numbers(file, value)
     return parsed
 
@@ -196,15 +196,11 @@ def _named_twice(
             yield Defect(DefectKind.DUPLICATE_NAME, file, place, None, None, text)
 
 
-_MAYBE_WILD = re.compile(r"NaN|Infinity|\d{19}|\d[eE]\+?\d{3}")
-"""What a text has that has such a number, so that others are spared the search."""
-
-
 def _without_wild_numbers(file: str, document: Any) -> Iterator[Defect]:
     """Put null where a number is that no client can read, and say so."""
     for pointer, container in _containers(document):
         for key, value in _children(container):
-            if type(value) in (int, float) and not _is_readable(value):
+            if type(value) in _NUMBERS and not _is_readable(value):
                 container[key] = None
                 text = "no number that clients can read; null is served"
                 place = f"{pointer}/{escaped(key)}"
@@ -230,21 +226,39 @@ def _decoded(file: str, content: bytes, defects: list[Defect]) -> str:
         return content.removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
-def _check_usable(value: Any, text: str) -> None:
-    """Raise _Unusable where `value` is no document that can be served."""
+def _check_usable(value: Any, text: str) -> bool:
+    """Return whether numbers are in it that no client can read.
+
+    Raises _Unusable where `value` is no document that can be served.
+    """
     if not isinstance(value, dict):
         raise _Unusable("not a JSON object")
+    wild = False
     level: list[Any] = [value]
     for _ in range(DEPTH_MAX):
-        level = [child for each in level for _, child in _children(each)]
-    if level:
+        below: list[Any] = []
+        for each in level:
+            for child in each.values() if isinstance(each, dict) else each:
+                if isinstance(child, dict | list):
+                    below.append(child)
+                elif type(child) in _NUMBERS and not _is_readable(child):
+                    wild = True
+        level = below
+        if not level:
+            break
+    else:
         raise _Unusable(_TOO_DEEP, _too_deep_at(text))
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        place = re.search(r"\\u[dD][89a-fA-F]", text)
-        told = "half of a surrogate pair: no Unicode text"
-        raise _Unusable(told, place.start() if place else 0) from error
+    half = _HALF.search(text)
+    if half is not None:  # of a pair, perhaps: only then is it worth encoding all to know
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise _Unusable("half of a surrogate pair: no Unicode text", half.start()) from error
+    return wild
+
+
+_NUMBERS = (int, float)
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _containers(document: Any) -> Iterator[tuple[str, Any]]:

@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,8 @@ _READERS = 8
 _WRITERS = 16
 _IDLE_TOTAL = 800
 """Connections held open at the end; the server's own limit is above it."""
+_TINY = "two-hosts"
+"""What is resident without many resources."""
 _GET_TARGET = "<= 1.1 x"
 _COLLECTION_TARGET = "<= 1.2 x"
 _POST_TARGET = "<= 6 x"
@@ -45,16 +46,9 @@ class Bench:
         files = ensure_certificate(self.folder / "tls", "127.0.0.1", time.time())
         return Child(module, str(path), "--tls", str(files.cert.parent))
 
-    @contextmanager
-    def scaled(self, state: Path | None = None) -> Iterator[Child]:
-        """Start the service with the big topology, or as it comes where there is none."""
-        try:
-            child = self.launcher.serve("--topology", self.scale, state=state)
-        except ChildFailed:
-            # a state directory belongs to the topology it was first started with
-            child = self.launcher.serve(state=state and state.with_name("small"))
-        with child:
-            yield child
+    def scaled(self, state: Path | None = None, tls: bool = False) -> Child:
+        """Start the service with the big topology."""
+        return self.launcher.serve("--topology", self.scale, state=state, tls=tls)
 
 
 def _interleaved(
@@ -191,7 +185,7 @@ def start(bench: Bench) -> list[Figure]:
         again = Figure(
             "start", "CPU, existing state", round(child.cpu_at_ready_s, 3), "s", "<= 3 s"
         )
-    with bench.launcher.serve() as child:
+    with bench.launcher.serve("--topology", _TINY) as child:
         # What is there without resources is not charged to them.
         empty = child.rss_bytes()
     memory = Figure("start", "RSS", round(rss / 2**20, 1), "MiB")
@@ -205,10 +199,10 @@ def start(bench: Bench) -> list[Figure]:
 
 
 def idle(bench: Bench) -> list[Figure]:
-    """Resident memory per idle connection, plain and TLS."""
+    """Resident memory per idle connection, plain and TLS, of the service with the big topology."""
     figures = []
     for tls, target in ((False, "< 16 KiB"), (True, "< 64 KiB")):
-        with bench.launcher.serve(tls=tls) as child:
+        with bench.scaled(tls=tls) as child:
             per_round = min(_IDLE_TOTAL // (bench.rounds + 1), bench.requests)
             held = idle_bytes(child, per_round, bench.rounds)
         what = f"idle {'tls' if tls else 'plain'}"

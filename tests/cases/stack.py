@@ -15,14 +15,13 @@ from typing import Any
 
 from redfish_fm import app
 from redfish_fm.config import Config
-from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers.virtual.machines import Machines
-from redfish_fm.imports import read_import
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.played import emulation
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.documents import account_document
@@ -68,7 +67,7 @@ def two_hosts() -> app.World:
 
 def imported(folder: Path) -> app.World:
     """Return the world of a mockup, as its first start makes it."""
-    return app._imported_world(read_import(folder, CATALOG))  # noqa: SLF001
+    return app._imported_world(app._read_import(folder, CATALOG, strict=False))  # noqa: SLF001
 
 
 def unpacked(shared: Path, place: Path, name: str) -> Path:
@@ -170,7 +169,7 @@ async def a_stack(
     hardware: Mapping[str, Any] | None = None,
     uuid: str = "11111111-2222-3333-4444-555555555555",
     crash: bool = False,
-    power: PowerPolicy | None = None,
+    config: Config = Config(topology="two-hosts"),  # noqa: B008 - frozen
     machines: Machines | None = None,
 ) -> AsyncIterator[Stack]:
     """Run the service over `world` (two-hosts) until every fabric was looked at once.
@@ -179,9 +178,10 @@ async def a_stack(
     """
     world = world or two_hosts()
     durable = durable or DurableState()
-    base = _base(world, durable, uuid)
+    base = _base(world, durable, uuid, config)
     fabrics = {"inventories": world.inventories, "base": base, "hardware": hardware}
-    fabrics |= {"power": power or PowerPolicy(), "machines": machines}
+    power = app._kernel_config(config).power  # noqa: SLF001
+    fabrics |= {"power": power, "machines": machines}
     async with running_kernel(durable=durable, crash=crash, **fabrics) as rig:  # type: ignore[arg-type]
         kernel, clock = rig.kernel, VirtualClock()
         rows = SessionRows(rig.store, kernel.writer)
@@ -198,6 +198,7 @@ async def a_stack(
             odata_types=sorted(base.odata_types),
             served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
             headers=world.headers, xml=world.xml,
+            emulation=emulation(config, sessions.end_all, clock),
         )  # fmt: skip
         await kernel.first_observed(60)
         stack = Stack(
@@ -214,12 +215,12 @@ def _tables() -> Any:
     return app._Tables(CATALOG, REGISTRIES, PRIVILEGES)  # noqa: SLF001
 
 
-def _base(world: app.World, durable: DurableState, uuid: str) -> Any:
+def _base(world: app.World, durable: DurableState, uuid: str, config: Config) -> Any:
     stored = StoredState(durable.seq, durable.spaces)
     # A start lets go of the world's documents; tests start several times from one world.
     world = replace(world, documents=dict(world.documents))
     types = app._wanted_types(world, stored)  # noqa: SLF001
-    return app._base(Config(topology="two-hosts"), _tables(), world, types, uuid)  # noqa: SLF001
+    return app._base(config, _tables(), world, types, uuid)  # noqa: SLF001
 
 
 def _first(tip: TipView, world: app.World) -> Draft:

@@ -204,6 +204,23 @@ def test_operations_have_names_of_their_own() -> None:
         ("Connection", connection_body(MemoryChunkInfo=[{"Bogus": 1}])),
         ("ManagerAccount", {"UserName": "x"}),
         ("Session", {"UserName": "x", "Password": 1}),
+        ("Zone", {"Name": "x" * 256}),
+        ("Zone", {"Name": "x" * 257}),
+        ("Zone", {"Name": "x", "Description": "x" * 4_096}),
+        ("Zone", {"Name": "x", "Description": "x" * 4_097}),
+        ("Zone", {"Name": "x", "Links": {"Endpoints": [{"@odata.id": "/" * 4_096}]}}),
+        ("Zone", {"Name": "x", "Links": {"Endpoints": [{"@odata.id": "/" * 4_097}]}}),
+        ("Zone", {"Name": "x", "Id": "x" * 128}),
+        ("Zone", {"Name": "x", "Id": "x" * 129}),
+        ("Zone", {"Name": "x", "Id": "a/b"}),
+        ("Zone", {"Name": "x", "Id": ".."}),
+        ("Zone", {"Name": "x", "Id": "Members"}),
+        ("AddressPool", {"Name": "x", "Ethernet": {"IPv4": {"NTPServer": ["x" * 4_096]}}}),
+        ("AddressPool", {"Name": "x", "Ethernet": {"IPv4": {"NTPServer": ["x" * 4_097]}}}),
+        (
+            "AddressPool",
+            {"Name": "x", "Ethernet": {"IPv4": {"HostAddressRange": {"Lower": "x" * 4_097}}}},
+        ),
     ],
 )
 def test_a_body_fits_its_schema_where_the_service_finds_no_fault(type_name: str, body: Any) -> None:
@@ -221,7 +238,18 @@ def test_a_patch_fits_its_schema_where_the_service_finds_no_fault(body: Any) -> 
 
 @pytest.mark.parametrize(
     "body",
-    [{"Endpoint": {"@odata.id": GPU1}}, {"Endpoint": GPU1}, {}, {"Endpoint": 1}, {"Bogus": 1}],
+    [
+        {"Endpoint": {"@odata.id": GPU1}},
+        {"Endpoint": GPU1},
+        {},
+        {"Endpoint": 1},
+        {"Bogus": 1},
+        {"Endpoint": "/" * 4_096},
+        {"Endpoint": "/" * 4_097},
+        {"Endpoint": {"@odata.id": "/" * 4_097}},
+        {"Endpoint": GPU1, "ZoneETag": "x" * 4_096},
+        {"Endpoint": GPU1, "ZoneETag": "x" * 4_097},
+    ],
 )
 def test_parameters_fit_their_schema_where_the_service_finds_no_fault(body: Any) -> None:
     fits = body_schema("Zone.AddEndpoint.Parameters").is_valid(body)

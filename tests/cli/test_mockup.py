@@ -1,10 +1,13 @@
 """`redfish-fm mockup check`: what it lists, in which form, and its exit codes."""
 
 import json
+import re
 
 import pytest
 
 from redfish_fm.cli import mockup
+from redfish_fm.mapping.imported_findings import FindingKind
+from redfish_fm.store.mockup_parse import DefectKind
 from tests.store.test_mockup import GOOD, pack, write
 
 CLEAN = {
@@ -86,3 +89,11 @@ def test_a_bar_shows_on_a_terminal_only(monkeypatch, tmp_path):
     with mockup._progress() as told:  # noqa: SLF001
         assert told is not None
         told(1, 3)
+
+
+def test_the_guide_has_a_row_for_every_kind_of_problem(repository):
+    guide = (repository / "docs" / "mockups.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning|note) \|", guide, re.MULTILINE))
+    severities = {each.value: each.severity.value for each in DefectKind}
+    findings = {each.value: "warning" for each in FindingKind} | {"completed": "note"}
+    assert rows == severities | findings

@@ -94,7 +94,7 @@ def _protocol(place: Path, untested: bool) -> bool:
 
 def _use_cases(place: Path, untested: bool) -> bool:
     try:
-        return _show(perform_use_cases(place), untested)
+        return all([_show(result, untested) for result in perform_use_cases(place)])
     except _BROKEN as error:
         return _broken(USE_CASES, error)
 

@@ -8,7 +8,8 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ ENDPOINTS = "/redfish/v1/Fabrics/PCIe/Endpoints"
 TASKS = "/redfish/v1/TaskService/Tasks"
 TOOL_TIMEOUT_S = 60.0
 POLLS_MAX = 10_000
+POLL_S, PATIENCE = 0.2, 300
+"""How often, and how many times, the power of a host is asked for."""
 
 Served = tuple[str, Path]
 
@@ -254,3 +257,61 @@ def redfishtool(served: Served, place: Path, login: str, *arguments: str) -> dic
     options = ("-r", address, "-u", USER, "-p", PASSWORD, "-S", "Always", "-A", login)
     document: dict[str, Any] = json.loads(run(place, "redfishtool", *options, *arguments))
     return document
+
+
+# -- the power of hosts ----------------------------------------------------------------------
+
+
+def powered(read: Callable[[], str], wanted: str) -> None:
+    """Wait in real time until a system says that it is in a state; it takes seconds."""
+    for _ in range(PATIENCE):
+        if read() == wanted:
+            return
+        time.sleep(POLL_S)
+    raise AssertionError(f"never {wanted}: {read()}")
+
+
+def test_sushy_turns_a_system_off_and_on_and_lets_it_boot_from_the_network_once(connector) -> None:
+    sushy = pytest.importorskip("sushy")
+    root, _ = connector
+    system = root.get_system("/redfish/v1/Systems/host1")
+    assert {"ForceOff", "On"} <= {each.value for each in system.get_allowed_reset_system_values()}
+
+    def state() -> str:
+        system.refresh(force=True)
+        return str(system.power_state.value)
+
+    system.reset_system(sushy.ResetType.FORCE_OFF)
+    powered(state, "Off")
+    once = {"target": sushy.BootSource.PXE, "enabled": sushy.BootSourceOverrideEnabled.ONCE}
+    system.set_system_boot_options(**once)
+    system.refresh(force=True)
+    assert (system.boot.target, system.boot.enabled) == (once["target"], once["enabled"])
+    system.reset_system(sushy.ResetType.ON)
+    powered(state, "On")
+    assert system.boot.enabled is sushy.BootSourceOverrideEnabled.DISABLED
+    with pytest.raises(sushy.exceptions.InvalidParameterValueError):
+        system.reset_system(sushy.ResetType.NMI)
+
+
+def test_redfishtool_resets_a_system_and_sets_what_it_boots_from(served, tmp_path) -> None:
+    def state() -> str:
+        found: str = redfishtool(served, tmp_path, "Basic", "Systems", "-I", "host2")["PowerState"]
+        return found
+
+    address = served[0].removeprefix("https://")
+    login = ("-r", address, "-u", USER, "-p", PASSWORD, "-S", "Always", "-A", "Basic")
+    system = ("Systems", "-I", "host2")
+    run(tmp_path, "redfishtool", *login, *system, "reset", "ForceOff")
+    powered(state, "Off")
+    run(tmp_path, "redfishtool", *login, *system, "setBootOverride", "Once", "Pxe")
+    run(tmp_path, "redfishtool", *login, *system, "reset", "On")
+    powered(state, "On")
+
+
+def test_redfish_utilities_restart_a_system_and_follow_its_task(served, tmp_path) -> None:
+    url, _ = served
+    login = ("--user", USER, "--password", PASSWORD, "--rhost", url)
+    output = run(tmp_path, "rf_power_reset.py", *login, "--system", "host2", "--info")
+    assert "PowerCycle" in output
+    run(tmp_path, "rf_power_reset.py", *login, "--system", "host2", "--type", "ForceRestart")

@@ -9,7 +9,7 @@ from tests.conformance.packs import tool
 from tests.conformance.processes import ToolFailed, tool_environment
 from tests.e2e.service import PASSWORD, USER
 
-TIMEOUT_S = 120.0
+TIMEOUT_S = 600.0
 _TOTALS = re.compile(r"^\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s+(\d+)\s+\|\s*$", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _RECORD = re.compile(r"^[-\d]+ [:,\d]+ - \S+ - (WARNING|ERROR) - (.*)$", re.MULTILINE)

@@ -16,7 +16,7 @@ from redfish_fm.control.published import Published
 from redfish_fm.control.reconcile import FabricLoop, Policy
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.tip import TipView
-from redfish_fm.drivers.base import Driver
+from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.faults import FaultPlan
 from redfish_fm.drivers.virtual.hardware import Hardware
@@ -221,11 +221,12 @@ async def running_kernel(
     crash: bool = False,
     power: PowerPolicy | None = None,
     machines: Machines | None = None,
+    bmcs: PowerControl | None = None,
     **store_options: Any,
 ) -> AsyncIterator[Rig]:
     """Run a kernel; on leaving it is closed, or with `crash` cut off as kill -9 would.
 
-    Its hosts are driven where `power` says how, or where `machines` are given.
+    Its hosts are driven where `power` says how, or where `machines` or their `bmcs` are given.
     """
     clock = VirtualClock()
     durable = durable or DurableState()
@@ -235,7 +236,8 @@ async def running_kernel(
     config = KernelConfig(sync_budget_s, policy or Policy(), power or PowerPolicy())
     if power is not None and machines is None:
         machines = machines_of(*powered.values())
-    bmcs = None if machines is None else VirtualPower(machines, clock, clock)
+    if machines is not None:
+        bmcs = VirtualPower(machines, clock, clock)
     base = base or a_base(*inventories)
     kernel = Kernel(store, base, drivers or virtual, clock, config, bmcs)
     kernel.start(await store.load())

@@ -26,6 +26,7 @@ from redfish_fm.fabric.model import (
     VirtualSwitch,
     VppbId,
 )
+from redfish_fm.fabric.power import Machine
 from redfish_fm.mapping.bindings import decode_binding, encode_binding
 from redfish_fm.mapping.domain import apply_document, apply_overlay
 from redfish_fm.mapping.drafts import Draft
@@ -51,6 +52,7 @@ class MemoryTip:
     documents: dict[str, bytes] = field(default_factory=dict)
     overlays: dict[str, bytes] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     occupied: frozenset[VppbId] = frozenset()
@@ -127,6 +129,9 @@ class MemoryTip:
 
     def status(self, uri: str) -> tuple[str | None, str | None]:
         return self.statuses.get(uri, (None, None))
+
+    def machine(self, uri: str) -> Machine | None:
+        return self.machines.get(uri)
 
     def commit(self, draft: Draft) -> Draft:
         self.apply(draft.edits)

@@ -146,6 +146,8 @@ def test_what_is_under_change_is_not_built_upon(tip: MemoryTip) -> None:
     tip.tasks[connection] = TASK
     with refusal(409, "TaskEvent.TaskStarted", TASK):
         tip.patch(group, group_body())
+    with refusal(400, "Base.ResourceMissingAtURI", f"{POD}/Endpoints/none"):
+        tip.patch(group, group_body(f"{POD}/Endpoints/none"))
     tip.patch(group, {"Name": "names may change"})
     tip.tasks = {group: TASK}
     with refusal(409, "TaskEvent.TaskStarted", TASK):

@@ -14,6 +14,7 @@ from referencing.jsonschema import DRAFT202012
 from redfish_fm.drivers.virtual.equipment import PCI_VENDOR
 from redfish_fm.drivers.virtual.topology import load, read
 from redfish_fm.fabric.model import Observation, PortId, PortState
+from redfish_fm.mapping.host_readings import EFFICIENCY_PERCENT
 from redfish_fm.mapping.inventory import RenderedInventory, render_inventories
 from redfish_fm.mapping.observed import ObservedFabric
 from redfish_fm.mapping.read import read_endpoint
@@ -236,6 +237,12 @@ def test_a_device_of_the_same_domain_is_in_a_slot_and_another_has_a_cable(
     assert named(cable, "Links", "DownstreamChassis") == [f"{CHASSIS}/gpu2"]
 
 
+def test_a_device_of_another_domain_is_in_no_slot_also_where_no_cable_is_told() -> None:
+    documents = world("core").documents
+    assert named(documents[f"{CHASSIS}/gpu2"], "Links", "ContainedBy") == [f"{CHASSIS}/rack2"]
+    assert named(documents[f"{CHASSIS}/gpu1"], "Links", "ContainedBy") == [f"{CHASSIS}/sw1"]
+
+
 def test_chassis_of_a_rack_do_not_overlap(repository: Path) -> None:
     documents = shipped("ai-pod", repository)
     racks = [each for each in of_kind(documents, "Chassis").values()
@@ -316,6 +323,9 @@ def test_a_chassis_runs_when_one_power_supply_fails(full: Documents) -> None:
     for uri, subsystem in of_kind(full, "PowerSubsystem").items():
         chassis = uri.removesuffix("/PowerSubsystem")
         assert watts(full, chassis) <= subsystem["CapacityWatts"]
+        if "/host" not in chassis:
+            needed = full[chassis]["MaxPowerWatts"] * EFFICIENCY_PERCENT / 100
+            assert needed <= subsystem["CapacityWatts"]
         (group,) = subsystem["PowerSupplyRedundancy"]
         assert group["MinNeededInGroup"] == len(group["RedundancyGroup"]) - 1
 
@@ -328,7 +338,9 @@ def test_a_memory_domain_lies_on_all_modules_of_its_device(full: Documents) -> N
         assert named(found, "MemorySet") == modules
 
 
-@pytest.mark.parametrize(("name", "capacity_mib"), [("gpu1", 80 << 10), ("box1", 8 << 20)])
+@pytest.mark.parametrize(
+    ("name", "capacity_mib"), [("gpu1", 80 << 10), ("box1", 8 << 20), ("mem1", 128 << 10)]
+)
 def test_memory_parts_add_up_to_the_device(full: Documents, name: str, capacity_mib: int) -> None:
     parts = [each for uri, each in of_kind(full, "Memory").items()
              if uri.startswith(f"{CHASSIS}/{name}/")]  # fmt: skip

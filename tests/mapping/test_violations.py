@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from redfish_fm.fabric.values import Rule, Violation
-from redfish_fm.mapping.violations import TABLE, to_error, to_messages
+from redfish_fm.mapping.violations import TABLE, refuse, to_error, to_messages
+from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.registries import Registries
 
 REFERRING = "Base.PropertyValueResourceConflict"
@@ -66,6 +67,12 @@ def test_a_conflict_names_who_and_with_whom(rule: Rule) -> None:
         (Violation(Rule.NOT_BINDABLE, "/e", "/device", "/Links/Endpoints/0"),
          ("Links/Endpoints/0", "/e", "/device")),
         (Violation(Rule.NOT_BINDABLE, "/e", None, "/ConnectedEntities"), ("ConnectedEntities",)),
+        (Violation(Rule.FOREIGN_FABRIC, "/new", "lab", "/ConnectedEntities", ("/device",)),
+         ("ConnectedEntities", "/device", "/redfish/v1/Fabrics/lab")),
+        (Violation(Rule.DEFAULT_ROUTING, "/e", "/default", "/DefaultRoutingEnabled"),
+         ("DefaultRoutingEnabled", "true", "/e")),
+        (Violation(Rule.DEFAULT_ROUTING, "/e", "/default", "/Links/Endpoints/2"),
+         ("Links/Endpoints/2", "/e", "/default")),
     ],
 )  # fmt: skip
 def test_the_arguments_are_property_value_and_a_resource_that_is_there(
@@ -102,6 +109,19 @@ def test_400_wins_over_409_and_all_are_told() -> None:
         REFERRING,
         "Base.ResourceInUse",
     ]
+
+
+def test_what_content_can_not_be_is_told_with_all_violations() -> None:
+    bad = Message("Base.PropertyMissing", ("Name",))
+    conflict = Violation(Rule.HOST_SHARING, "/e", "/z")
+    with pytest.raises(RedfishError) as caught:
+        refuse([bad, bad], [conflict])
+    assert caught.value.status == 400
+    assert caught.value.messages == (bad, *to_messages([conflict]))
+    with pytest.raises(RedfishError) as caught:
+        refuse([], [conflict])
+    assert caught.value.status == 409
+    refuse([], [])
 
 
 def test_a_violation_told_twice_is_one_message() -> None:

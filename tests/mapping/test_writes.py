@@ -489,15 +489,12 @@ def test_a_patch_over_inventory_is_an_overlay(tip: MemoryTip) -> None:
     (edit,) = draft.edits
     assert (edit.space, edit.key, edit.pre) == (Space.OVERLAY, system, None)
     assert edit.post == b'{"AssetTag":"A-1"}'
-    tip.patch(system, {"AssetTag": "A-2", "Boot": {"BootSourceOverrideTarget": "Pxe"}})
-    tip.patch(system, {"Boot": {"BootSourceOverrideEnabled": "Once"}})
+    tip.patch(system, {"AssetTag": "A-2", "Location": {"Placement": {"Rack": "r1"}}})
+    tip.patch(system, {"Location": {"Placement": {"Row": "north"}}})
     document = tip.document(system)
     assert document is not None
     assert document["AssetTag"] == "A-2"
-    assert document["Boot"] == {
-        "BootSourceOverrideTarget": "Pxe",
-        "BootSourceOverrideEnabled": "Once",
-    }
+    assert document["Location"] == {"Placement": {"Rack": "r1", "Row": "north"}}
     assert tip.patch(system, {"AssetTag": "A-2"}).kind is OutcomeKind.NO_OPERATION
 
 

@@ -15,6 +15,7 @@ from tests.mapping.test_writes import (
     NIC,
     NVME,
     POD,
+    TASK,
     ZONES,
     refusal,
 )
@@ -59,6 +60,19 @@ def test_zones_of_zones_hold_no_endpoints_and_nest_once(tip: MemoryTip) -> None:
         tip.patch(outer.uri, {"Links": {"Endpoints": links(NVME)}})
     body = {"ZoneType": "ZoneOfZones", "Links": {"ContainsZones": links(outer.uri)}}
     with refusal(400, "Base.PropertyValueResourceConflict", outer.uri):
+        tip.post(ZONES, body)
+
+
+def test_a_zone_under_change_is_not_contained_but_what_can_never_be_is_told(
+    tip: MemoryTip,
+) -> None:
+    inner = tip.post(ZONES, zone_body(H1, GPU)).uri
+    tip.tasks[inner] = TASK
+    body: dict[str, Any] = {"ZoneType": "ZoneOfZones", "Links": {"ContainsZones": links(inner)}}
+    with refusal(409, "TaskEvent.TaskStarted", TASK):
+        tip.post(ZONES, body)
+    body["Links"]["ContainsZones"] += links(f"{ZONES}/none")
+    with refusal(400, "Base.ResourceMissingAtURI", f"{ZONES}/none"):
         tip.post(ZONES, body)
 
 

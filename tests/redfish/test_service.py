@@ -135,7 +135,7 @@ ORDER: list[tuple[str, str, Any, dict[str, Any], int, str]] = [
     ("POST", ZONES, b'{"Name":"a","Name":"b"}', {}, 400, "PropertyDuplicate"),
     ("PATCH", ZONE, {}, {}, 400, "NoOperation"),
     ("PATCH", ZONE, {"@odata.id": "/x"}, {}, 400, "NoOperation"),
-    ("PATCH", SYSTEM, {"Boot": {}}, {}, 400, "PropertyNotWritable"),
+    ("PATCH", SYSTEM, {"Boot": {"BootNext": "x"}}, {}, 400, "PropertyNotWritable"),
     ("DELETE", TASK, None, {"user": "op"}, 403, "InsufficientPrivilege"),
 ]  # fmt: skip
 

@@ -47,6 +47,7 @@ class Disorder:
             (weather.device_every_s, self._device),
             (weather.part_every_s, self._part),
             (2.0 if weather.lies else 0.0, self._truth),
+            (weather.host_every_s, self._host),
         )
         return [
             self._for_ever(mean_s, what, stream(f"event {self._rng.random()}"))
@@ -120,6 +121,23 @@ class Disorder:
                 plant.power_device(device, True)
         self._count("devices replaced" if other else "devices back")
         self._note(f"{struck} back{' as another' if other else ''}")
+
+    async def _host(self, rng: random.Random) -> None:
+        """A host is off for a while, or for no time at all: its links go, in all fabrics."""
+        hosts = {host.id for plant in self._world.plants for host in plant.inventory.hosts}
+        struck = sorted(hosts) if rng.random() < 0.1 else [rng.choice(sorted(hosts))]
+        self._note(f"{struck} off")
+        self._count("hosts reset")
+        try:
+            self._power(struck, on=False)
+            await asyncio.sleep(rng.choice((0.0, 0.5, 3.0, 15.0)))
+        finally:
+            self._power(struck, on=True)
+
+    def _power(self, hosts: Sequence[str], *, on: bool) -> None:
+        for plant in self._world.plants:
+            for host in hosts:
+                plant.power_host(host, on)
 
     async def _part(self, rng: random.Random) -> None:
         """The next command about contents or capacity goes wrong."""

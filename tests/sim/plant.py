@@ -171,12 +171,10 @@ class Plant(Hardware):
         match step:
             case Bind(vppb, _):
                 mine = str(self.host(vppb) or f"nobody behind {vppb.switch}/{vppb.vcs}")
-                part = device.parts.get(key)
-                shared = part is not None and part.shareable
-                data = None if content is None else content.residue if shared else content.hosts
+                data = device.strangers(step.target, mine)
                 guests = self.guests.get((step.target.switch, step.target.port), set())
                 excused = guests if self.loses_track else set()
-                others = sorted((data or frozenset()) - {mine} - excused)
+                others = sorted(data - {mine} - excused)
                 exposes = others and device.facts.sanitizes
                 return f"{mine} sees what {others} left in it" if exposes else None
             case Sanitize() | Deallocate() if users:

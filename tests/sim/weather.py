@@ -60,6 +60,8 @@ class Weather:
     """How often a device is pulled out, loses its power, or is struck together with its domain."""
     swaps: bool = False
     """Whether another, blank device may come back in the place of one that was pulled out."""
+    host_every_s: float = 0.0
+    """How often a host is turned off, is off for a while, or starts anew."""
     part_every_s: float = 0.0
     """How often the next command about contents or capacity goes wrong."""
     focus: str = ""
@@ -138,6 +140,8 @@ def draw(seed: int, steps: int = 100) -> Weather:
         sync_budget_s=rng.choice((0.05, 1.0, 5.0)),
         operation_s=rng.choice((1.0, 5.0, 60.0)),
         finished_kept=rng.choice((3, 200)),
+        # Of its own stream: what older seeds decided stays as it was.
+        host_every_s=stream(f"hosts {seed}").choice((0.0, 2.0, 8.0)),
     )
 
 

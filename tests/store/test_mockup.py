@@ -1,5 +1,6 @@
 """Mockups made on the spot: forms, defects, and trees that mean harm."""
 
+import contextlib
 import json
 import os
 import stat
@@ -7,6 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from redfish_fm.store import mockup
 from redfish_fm.store.mockup import read_mockup
@@ -368,6 +371,26 @@ def test_an_encrypted_member_is_refused(tmp_path):
         raw[raw.rfind(mark) + offset] |= 1
     path.write_bytes(raw)
     assert _refused(path) == ["A/index.json"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_is_packed_by_another_method_than_deflate_is_refused(tmp_path, method):
+    path = pack(tmp_path / "mockup.zip", GOOD)
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.writestr("A/index.json", "{}")
+    assert _refused(path) == ["A/index.json"]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_archive_makes_the_reader_fail(tmp_path, data):
+    raw = bytearray(pack(tmp_path / "good.zip", GOOD).read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(raw) - 1), min_size=1, max_size=8)):
+        raw[place] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
+    path = tmp_path / "damaged.zip"
+    path.write_bytes(raw)
+    with contextlib.suppress(MockupError):
+        read_mockup(path)
 
 
 def test_an_archive_in_an_archive_is_not_opened(tmp_path):

@@ -195,7 +195,8 @@ def _modules(
     if spec.kind not in (DeviceKind.GPU, DeviceKind.FPGA, DeviceKind.MEMORY) or not capacity_mib:
         return ()
     memory = spec.kind is DeviceKind.MEMORY
-    count = _split(capacity_mib, _MODULE_COUNTS if memory else _stacks(capacity_mib))
+    counts = _module_counts(capacity_mib) if memory else _stacks(capacity_mib)
+    count = _split(capacity_mib, counts)
     each_mib = capacity_mib // count
     kind, speed_mts = ("DDR5", 5600) if memory else ("HBM3", 5200)
     model = f"Virtual {kind} {'module' if memory else 'stack'} {each_mib // _MIB_PER_GIB}G"
@@ -208,6 +209,14 @@ def _modules(
         )
         for n in range(1, count + 1)
     ]
+
+
+def _module_counts(capacity_mib: int) -> tuple[int, ...]:
+    """Return how many modules to try, most first: a card has room for eight."""
+    if capacity_mib >= _APPLIANCE_MIB:
+        return _MODULE_COUNTS
+    card = (count for count in _MODULE_COUNTS if count <= 8)
+    return tuple(count for count in card if capacity_mib // count >= 8 * _MIB_PER_GIB)
 
 
 def _stacks(capacity_mib: int) -> tuple[int, ...]:

@@ -176,13 +176,14 @@ class Machines:
             self.heal(host)
         for host, machine in self._hosts.items():
             while machine.until_s is not None and machine.until_s <= now_s:
+                due_s = machine.until_s
                 if machine.power is PowerState.POWERING_ON:
                     machine.power, machine.until_s = PowerState.ON, None
                 else:
                     again = machine.then_on
                     self._off(host, machine)
                     if again:
-                        self._start(host, machine)
+                        self._start(host, machine, due_s)
                 self._keep(host, machine, "time")
 
     def next_s(self) -> float | None:
@@ -198,9 +199,9 @@ class Machines:
 
     # -- the rest -------------------------------------------------------------------------------
 
-    def _start(self, host: str, machine: _Machine) -> None:
+    def _start(self, host: str, machine: _Machine, at_s: float | None = None) -> None:
         machine.power, machine.then_on = PowerState.POWERING_ON, False
-        machine.until_s = self._fabric_clock.now_s() + self._boot_s
+        machine.until_s = (self._fabric_clock.now_s() if at_s is None else at_s) + self._boot_s
         machine.boots += 1
         machine.reset_s = self._clock.wall_s()
         self._light(host, on=True)
