@@ -2,22 +2,18 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from redfish_fm.cli.output import Failure, json_option, print_json, print_table
+from redfish_fm.cli.output import Failure, json_option, print_json, print_table, progress_bar
+from redfish_fm.cli.record import record
 from redfish_fm.errors import FmError
 from redfish_fm.imports import Import, Problem, read_import
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.resources import schemas_dir
-from redfish_fm.store.mockup import Progress as Told
 from redfish_fm.store.mockup_parse import Severity
 
 _HINT = "a mockup is a folder or zip with an index.json, or redfish/v1/index.json, at its top"
@@ -26,6 +22,9 @@ _HINT = "a mockup is a folder or zip with an index.json, or redfish/v1/index.jso
 @click.group()
 def mockup() -> None:
     """Look after mockups: recorded trees of Redfish services (DSP2043)."""
+
+
+mockup.add_command(record)
 
 
 @mockup.command()
@@ -49,7 +48,7 @@ def check(source: Path, strict: bool, as_json: bool) -> None:
       redfish-fm mockup check --json rack-7.zip | jq '.problems[] | select(.kind == "dangling")'
     """
     try:
-        with _progress() as told:
+        with progress_bar("reading") as told:
             found = read_import(source, Catalog.load(schemas_dir()), told)
     except FmError as error:
         raise Failure(str(error), _HINT) from error
@@ -61,19 +60,6 @@ def check(source: Path, strict: bool, as_json: bool) -> None:
             print_table(headers, (_row(each) for each in found.problems))
         click.echo(f"{source}: {_summary(found)}", err=True)
     sys.exit(1 if strict and found.defects else 0)
-
-
-@contextmanager
-def _progress() -> Iterator[Told | None]:
-    """Show a bar on stderr while files are read, where somebody sees it."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _row(problem: Problem) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""A client for any Redfish fabric service; knows HTTP and JSON, no other room of this package.
+"""A client for any Redfish service; knows HTTP and JSON, no other room of this package.
 
-Used by the command line and by `redfish_fm.testing`. Its classes arrive with the client issue.
+Used by the command line and by `redfish_fm.testing`.
 """

@@ -26,7 +26,7 @@ from redfish_fm.drivers.base import (
 from redfish_fm.fabric.power import HostState, Machine, PowerState, ResetType, is_achieved
 from redfish_fm.mapping.host_scene import manager_uri
 from redfish_fm.mapping.observed import PART
-from redfish_fm.mapping.observed_hosts import ObservedHosts, system_of
+from redfish_fm.mapping.observed_hosts import ObservedHosts, is_system, system_of
 from redfish_fm.mapping.operations import Operation
 from redfish_fm.mapping.power import OF_NO_FABRIC, booted
 from redfish_fm.redfish import messages
@@ -159,10 +159,19 @@ class PowerLoop:
         try:
             async with asyncio.timeout(self._policy.observe_timeout_s):
                 if self._resets is None:
-                    self._resets = await self._driver.discover()
-                return await self._driver.observe()
+                    self._resets = self._shown(await self._driver.discover())
+                seen = await self._driver.observe()
+                return {host: state for host, state in seen.items() if host in self._resets}
         except TimeoutError as error:
             raise DriverUnavailable("no observation in time") from error
+
+    def _shown(
+        self, found: Mapping[str, frozenset[ResetType]]
+    ) -> Mapping[str, frozenset[ResetType]]:
+        """Return those hosts that a client can see as systems."""
+        known = self._published.base.documents
+        uris = {host: system_of(host) for host in found}
+        return {host: found[host] for host, uri in uris.items() if is_system(uri) and uri in known}
 
     async def _show(self, seen: Mapping[str, HostState]) -> list[str]:
         """Publish what was seen; return which hosts were started since the look before."""

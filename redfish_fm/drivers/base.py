@@ -53,8 +53,9 @@ class Driver(Protocol):
     async def apply(self, step: Step, deadline_s: float) -> None:
         """Carry out one step; `deadline_s` is on the service clock. Repeating it changes nothing.
 
-        Returns once the switch has accepted the command, which is not yet proof: callers
-        observe() again. A step whose deadline has passed before the bytes are written is not
+        Returns once the switch has said yes and a look would show it; where "yes" means only
+        begun, the driver asks until it is done. That is not yet proof: callers observe() again.
+        A step whose deadline has passed before the bytes are written is not
         sent. Raises DriverRejected, DriverUnavailable (outcome unknown) or DriverUnsupported.
         """
         ...

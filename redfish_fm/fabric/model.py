@@ -205,6 +205,8 @@ class Host:
     bmc: Bmc | None = None
     hardware: HostHardware | None = None
     """What is inside; None where a driver does not tell."""
+    powered: bool = True
+    """Whether it had power when it was discovered; what it has now its BMC says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from redfish_fm.mapping.judging import Change, Document, DocumentRules, link_par
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_connection
 from redfish_fm.mapping.resources import stored
-from redfish_fm.mapping.violations import to_messages
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
@@ -34,9 +33,7 @@ def _judge(change: Change, tip: Tip) -> Draft:
     told = [
         each for each in connection_form.wrong(after, _groups(connection, tip)) if each not in known
     ]
-    if told:
-        raise refusals.bad_content(*told, *to_messages(violations, change.pointers))
-    if not violations:
+    if not told and not violations:
         _refuse_doubtful(connection, old, tip)
     grant = Grant(
         change.kind,
@@ -50,6 +47,7 @@ def _judge(change: Change, tip: Tip) -> Draft:
         causes(connection_parts(connection, tip.index)),
         ways=ways_of(initiators_of(connection, tip.index), tip.index),
         places=_places(connection),
+        told=tuple(told),
     )
     return to_draft(grant, tip)
 

@@ -193,6 +193,7 @@ def _host(documents: Tree, host: str) -> Host:
         count if isinstance(count, int) else 1,
         count if isinstance(count, int) else 1,
         int(gib * 1024) if isinstance(gib, int | float) else 0,
+        powered=document.get("PowerState") != "Off",
     )
 
 
@@ -308,7 +309,7 @@ def _complete(
             continue
         upstream = cabled[0] if cabled else _added_port(ports, switch, host)
         taken = {vcs.id for vcs in vcss}
-        vcs_id = next(f"added-{n}" for n in range(1, len(vcss) + 2) if f"added-{n}" not in taken)
+        vcs_id = next(str(n) for n in range(1, len(vcss) + 2) if str(n) not in taken)
         vcss.append(VirtualSwitch(vcs_id, switch, upstream.id.port, host, needed - there))
         text = (
             f"virtual switch {vcs_id} with {needed - there} vPPBs added for {host}, "
@@ -348,10 +349,23 @@ def _device(documents: Tree, uri: str) -> Device:
         str(document.get("Model") or ""),
         str(document.get("Manufacturer") or ""),
         str(document.get("SerialNumber") or ""),
-        _link(document),
+        _device_link(document),
         sum(part.capacity_mib for part in parts),
         tuple(parts) if mld else (),
     )
+
+
+def _device_link(document: Mapping[str, Any]) -> Link:
+    """Return what a PCIeDevice is capable of; the most there is where it does not say."""
+    interface = document.get("PCIeInterface")
+    told = interface if isinstance(interface, Mapping) else {}
+    lanes = [told[name] for name in ("MaxLanes", "LanesInUse") if isinstance(told.get(name), int)]
+    named = [str(told[name]) for name in ("MaxPCIeType", "PCIeType") if name in told]
+    gens = [gen for name in named for gen in GT_PER_LANE if name == f"Gen{gen}"]
+    return Link(next(iter(gens), max(GT_PER_LANE)), next((n for n in lanes if n > 0), _LANES_MAX))
+
+
+_LANES_MAX = 16
 
 
 def _mib(document: Mapping[str, Any]) -> int:

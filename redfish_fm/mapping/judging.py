@@ -12,7 +12,13 @@ from redfish_fm.fabric.values import Violation
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.links import uris_at
-from redfish_fm.mapping.resources import document_edit, new_document, patched, stored
+from redfish_fm.mapping.resources import (
+    document_edit,
+    id_refusal,
+    patched,
+    stored,
+    wished_document,
+)
 from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit
@@ -56,9 +62,19 @@ class DocumentRules:
 
     def create(self, write: Write, tip: Tip) -> Draft:
         """Return the draft of a POST to a collection of this type."""
-        uri, document = new_document(self.type_name, write.uri, write.body, tip)
+        uri, document = wished_document(self.type_name, write.uri, write.body, tip)
         self.complete(document)
-        return self.judge(Change(OutcomeKind.CREATED, uri, None, document), tip)
+        change = Change(OutcomeKind.CREATED, uri, None, document)
+        refused = id_refusal(self.type_name, write.uri, write.body, tip)
+        if refused is None:
+            return self.judge(change, tip)
+        # Judged in the place of what has the Id: a POST sent twice does not collide with itself.
+        try:
+            self.judge(change, tip)
+        except RedfishError as error:
+            told = (*error.messages, *refused.messages)
+            raise RedfishError(min(error.status, refused.status), told) from error
+        raise refused
 
     def patch(self, write: Write, tip: Tip) -> Draft:
         """Return the draft of a PATCH on a client-made document."""

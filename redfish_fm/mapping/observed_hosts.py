@@ -15,6 +15,7 @@ from redfish_fm.mapping.host_scene import chassis_uri, manager_uri, system_uri
 from redfish_fm.mapping.host_states import draw_w, power_patches
 from redfish_fm.mapping.power import BOOT_VALUES, MANAGER_RESETS
 from redfish_fm.mapping.statuses import Patch, Statuses
+from redfish_fm.mapping.uris import SYSTEM_COLLECTION
 from redfish_fm.redfish.times import date_time
 
 ACTION_INFO = "/redfish/v1/ActionInfos/{action}"
@@ -29,6 +30,15 @@ _BOOT_VALUES = {
 def system_of(host_id: str) -> str:
     """Return the URI of a host's system; hosts of an import are known by it."""
     return host_id if host_id.startswith("/") else system_uri(host_id)
+
+
+def is_system(uri: str) -> bool:
+    """Return whether a ComputerSystem is at `uri`.
+
+    Of an import, who is the owner of a root complex may be shown by less: its endpoint, say.
+    """
+    collection, _, name = uri.rpartition("/")
+    return collection == SYSTEM_COLLECTION and bool(name)
 
 
 def reset_action(action: str, uri: str, values: frozenset[str]) -> dict[str, Any]:

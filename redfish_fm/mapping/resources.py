@@ -38,7 +38,18 @@ def new_document(
     A free Id of the client's is honoured. Raises RedfishError 400 for an Id that is no URI
     segment, 409 for one that is taken or still under change.
     """
-    resource_id = _chosen_id(type_name, collection, body, tip)
+    refused = id_refusal(type_name, collection, body, tip)
+    if refused is not None:
+        raise refused
+    return wished_document(type_name, collection, body, tip)
+
+
+def wished_document(
+    type_name: str, collection: str, body: Mapping[str, Any], tip: Tip
+) -> tuple[str, dict[str, Any]]:
+    """Return URI and document of what a POST body wishes for, whoever has its Id."""
+    wished = body.get("Id")
+    resource_id = _free_id(collection, tip) if wished is None else str(wished)
     uri = f"{collection}/{resource_id}"
     document: dict[str, Any] = {
         "@odata.id": uri,
@@ -71,12 +82,7 @@ def id_refusal(
     return None if task is None else refusals.busy(task)
 
 
-def _chosen_id(type_name: str, collection: str, body: Mapping[str, Any], tip: Tip) -> str:
-    refused = id_refusal(type_name, collection, body, tip)
-    if refused is not None:
-        raise refused
-    if body.get("Id") is not None:
-        return str(body["Id"])
+def _free_id(collection: str, tip: Tip) -> str:
     # A client may have taken the very Id that the sequence number gives.
     n, candidate = 0, tip.next_id
     while tip.exists(f"{collection}/{candidate}"):

@@ -33,6 +33,7 @@ class Row:
     key: str
     template: tuple[str, ...]
     property: str = "Links/Endpoints"
+    """Where the body names what is wrong; empty where it is the body as a whole."""
     also: tuple[str, ...] = ()
 
 
@@ -107,7 +108,7 @@ TABLE: dict[Rule, Row] = {
     Rule.VPPB_WRONG_UNIT: Row(
         400, "Base.PropertyValueConflict", ("{property}", "Connection"), "Links/Port"
     ),
-    Rule.MAX_ZONES: Row(409, "Base.CreateLimitReachedForResource", ()),
+    Rule.MAX_ZONES: Row(409, "Base.CreateLimitReachedForResource", (), ""),
 }
 
 
@@ -168,7 +169,7 @@ def _told(row: Row, violation: Violation, pointer: str | None) -> Iterator[Messa
         words["fabric"] = uris.FABRIC.format(fabric=violation.holder)
     for holder in _holders(violation):
         args = tuple(part.format(**words, holder=holder) for part in row.template)
-        yield Message(row.key, args, (f"#/{place}",))
+        yield Message(row.key, args, (f"#/{place}",) if place else ())
 
 
 def _holders(violation: Violation) -> list[str]:

@@ -6,7 +6,6 @@ RedfishError with every reason; returns the Draft to commit otherwise. Order of 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from redfish_fm.mapping import (
     accounts,
@@ -28,11 +27,9 @@ from redfish_fm.mapping import (
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import DocumentRules, unless_busy
 from redfish_fm.mapping.links import uris_at
-from redfish_fm.mapping.resources import id_refusal
 from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.accounts import ACCOUNTS
-from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.roles import ROLES
 from redfish_fm.redfish.writes import Write, WriteKind
 
@@ -143,28 +140,12 @@ def _at_home(name: str, uri: str) -> bool:
     return uri == home or uri.startswith(f"{home}/")
 
 
-def _create(write: Write, tip: Tip) -> Draft:
-    """Return the draft of a POST. An Id that is not free is told with all else that is wrong."""
-    name = write.type_name.removesuffix("Collection")
-    prepared = PREPARERS[name, WriteKind.CREATE]
-    refused = None if name in HOMES else id_refusal(name, write.uri, write.body, tip)
-    if refused is None:
-        return prepared(write, tip)
-    rest = {key: value for key, value in write.body.items() if key != "Id"}
-    try:
-        prepared(replace(write, body=rest), tip)
-    except RedfishError as error:
-        told = (*error.messages, *refused.messages)
-        raise RedfishError(min(error.status, refused.status), told, error.headers) from error
-    raise refused
-
-
 def _preparer(write: Write, tip: Tip) -> _Preparer:
     name = write.type_name.removesuffix("Collection")
     if write.kind is WriteKind.CREATE:
         if not _at_home(name, write.uri) or (name, write.kind) not in PREPARERS:
             raise refusals.not_allowed()
-        return _create
+        return PREPARERS[name, write.kind]
     in_documents = tip.is_wanted(write.uri)
     if in_documents and (name, write.kind) in PREPARERS and _at_home(name, write.uri):
         return PREPARERS[name, write.kind]

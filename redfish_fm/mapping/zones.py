@@ -4,7 +4,7 @@ Pure. Redfish: Zone.v1_6_3. What a zone means on each kind of fabric is decided 
 requests are read, judged and turned into drafts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,7 @@ def _judge(change: Change, tip: Tip) -> Draft:
         change.uri,
         zone.fabric,
         change.after,
-        wanted_by_zone(tip.index, _at_home(zone, violations)),
+        wanted_by_zone(tip.index, zone),
         violations,
         added_members(old.endpoints if old else (), zone.endpoints, _units(zone, tip)),
         change.pointers,
@@ -114,12 +114,6 @@ def _judge(change: Change, tip: Tip) -> Draft:
         told=tuple(_wide_access(zone, change, tip)),
     )
     return unless_busy(_busy_part(zone, old, tip), lambda: to_draft(grant, tip))
-
-
-def _at_home(zone: Zone, violations: Iterable[Violation]) -> Zone:
-    """Return the zone without the members of other fabrics: none has a path to them here."""
-    foreign = {each.subject for each in violations if each.rule is Rule.FOREIGN_FABRIC}
-    return replace(zone, endpoints=tuple(uri for uri in zone.endpoints if uri not in foreign))
 
 
 def _units(zone: Zone, tip: Tip) -> dict[str, frozenset[str]]:

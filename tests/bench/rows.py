@@ -199,10 +199,13 @@ def start(bench: Bench) -> list[Figure]:
 
 
 def idle(bench: Bench) -> list[Figure]:
-    """Resident memory per idle connection, plain and TLS, of the service with the big topology."""
+    """Resident memory per idle connection, plain and TLS.
+
+    With little else in it: what a big start has let go of would hold the connections for nothing.
+    """
     figures = []
     for tls, target in ((False, "< 16 KiB"), (True, "< 64 KiB")):
-        with bench.scaled(tls=tls) as child:
+        with bench.launcher.serve("--topology", _TINY, tls=tls) as child:
             per_round = min(_IDLE_TOTAL // (bench.rounds + 1), bench.requests)
             held = idle_bytes(child, per_round, bench.rounds)
         what = f"idle {'tls' if tls else 'plain'}"

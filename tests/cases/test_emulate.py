@@ -104,7 +104,9 @@ async def took_s(stack: Stack, target: str) -> float:
 @in_virtual_time
 async def test_em_03_answers_are_late_by_as_much_as_is_asked_for_each_path() -> None:
     slow = f"{ROOT}/Systems"
-    config = playing(latency_ms=200.0, latency_paths=(f"{slow}=5000", f"{SYSTEM2}=0"))
+    config = playing(
+        latency_ms=200.0, latency_paths=(f"{slow}=5000", f"{SYSTEM2}=0", "/redfish/v1/Ch=9")
+    )
     async with a_stack(config=config) as stack:
         usual = [await took_s(stack, f"{ROOT}/Chassis") for _ in range(40)]
         assert all(0.2 * (1 - SPREAD) <= each <= 0.2 * (1 + SPREAD) for each in usual)

@@ -121,7 +121,7 @@ CASES: dict[str, tuple[str, Body, tuple[Fault, ...]]] = {
                   not_with=frozenset({"held", "full"})),
             Fault("nested", into("Links.ContainsZones", *links(HELD)), CONFLICT,
                   (HELD, "#/Links/ContainsZones/0")),
-            taken("held", "Zone"),
+            taken("empty", "Zone"),
         ),
     ),
     "Endpoint": (
@@ -200,6 +200,7 @@ async def a_past(stack: Stack) -> None:
     shy = {"Id": "shy", ENTITIES: [entity(f"{ROOT}/Chassis/gpu1/PCIeDevices/gpu1", "Target")],
            "Links": {"MutuallyExclusiveEndpoints": links(NIC)}}  # fmt: skip
     await stack.made(f"{PCIE}/Zones", {"Id": "held", "Links": {"Endpoints": links(HOST2, GPU)}})
+    await stack.made(f"{PCIE}/Zones", {"Id": "empty", "Name": "e"})
     await stack.made(f"{PCIE}/Endpoints", {"Name": "shy", **shy})
     await stack.made(f"{PCIE}/AddressPools", {"Id": "pool", "Name": "p"})
     group = {"Id": "us", "Name": "g", "Links": {"Endpoints": links(CXL_HOST1)}}

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from redfish_fm.cli import mockup
 from redfish_fm.mapping.imported_findings import FindingKind
 from redfish_fm.store.mockup_parse import DefectKind
 from tests.store.test_mockup import GOOD, pack, write
@@ -80,15 +79,6 @@ def test_what_is_no_mockup_fails_in_one_line_with_a_hint(command, tmp_path):
 
 def test_a_path_that_is_not_there_is_wrong_usage(command, tmp_path):
     assert command("mockup", "check", str(tmp_path / "none")).exit_code == 2
-
-
-def test_a_bar_shows_on_a_terminal_only(monkeypatch, tmp_path):
-    with mockup._progress() as told:  # noqa: SLF001 - pytest's stderr is no terminal
-        assert told is None
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    with mockup._progress() as told:  # noqa: SLF001
-        assert told is not None
-        told(1, 3)
 
 
 def test_the_guide_has_a_row_for_every_kind_of_problem(repository):

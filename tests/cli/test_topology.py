@@ -82,3 +82,42 @@ def test_schema_writes_what_is_shipped_for_editors(command) -> None:
     assert result.exit_code == 0, result.stderr
     shipped = schemas_dir() / "topology.schema.json"
     assert result.stdout == shipped.read_text(encoding="utf-8")
+
+
+def test_list_gives_a_line_about_each_and_its_parameters_in_json(command) -> None:
+    rows = {row["name"]: row for row in json.loads(command("topology", "list", "--json").stdout)}
+    assert all(row["description"] for row in rows.values())
+    known = {each["name"]: (each["min"], each["max"]) for each in rows["scale"]["parameters"]}
+    assert known.keys() == {"hosts", "gpus", "switches", "memory"}
+    assert all(least < most for least, most in known.values())
+    assert rows["two-hosts"]["parameters"] == []
+
+
+def test_show_tells_what_is_alike_once(command) -> None:
+    shown = command("topology", "show", "scale:hosts=4,gpus=8,switches=4,memory=0").stdout
+    assert "4 hosts host1 to host4: 2 CPUs, 128 cores, 1 TiB" in shown
+    assert "4 switches pcie1 to pcie4: Virtual PCIe switch; each 3 ports; 1 host with" in shown
+    assert shown.count("2 x GPU (PCIe): Virtual accelerator 80G, 80 GiB") == 1
+
+
+def test_show_names_capacities_as_files_do(command) -> None:
+    assert "7680 GB" in command("topology", "show", "ai-pod").stdout
+    assert "184320 GB" in command("topology", "show", "nvmeof-jbof").stdout
+
+
+def test_show_in_json_groups_switches_with_their_ids(command) -> None:
+    shown = json.loads(command("topology", "show", "ai-pod", "--json").stdout)
+    (group,) = shown["fabrics"][0]["groups"]
+    assert group["ids"] == ["pcie1", "pcie2"]
+    assert [each["count"] for each in group["devices"]] == [16, 8, 1]
+    assert shown["host_groups"][0]["ids"][0] == "host1"
+
+
+@pytest.mark.parametrize("word", ["show", "validate"])
+def test_wrong_parameters_are_told_all_at_once(command, word) -> None:
+    result = command("topology", word, "scale:hosts=0,gpu=3,memory=x")
+    assert result.exit_code == 1
+    *lines, hint = result.stderr.splitlines()
+    assert len(lines) == 3
+    assert "gpus (0 to " in lines[1]
+    assert hint.startswith("hint: ")

@@ -9,7 +9,7 @@ from redfish_fm.control.published import lay_over
 from redfish_fm.fabric.health import Condition, Health
 from redfish_fm.fabric.power import HostState, Machine, PowerState, ResetType
 from redfish_fm.mapping.inventory import render_inventories
-from redfish_fm.mapping.observed_hosts import ACTION_INFO, ObservedHosts
+from redfish_fm.mapping.observed_hosts import ACTION_INFO, ObservedHosts, is_system, system_of
 from redfish_fm.mapping.statuses import Statuses
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.resources import schemas_dir
@@ -132,3 +132,11 @@ def test_parameters_of_an_action_are_described_where_the_protocol_does() -> None
     assert ACTION_INFO.format(action="{Action}") == service["action_info"]
     row = service["types"]["ComputerSystem"]["values"]["ComputerSystem.Reset"]
     assert set(row["ResetType"]) == {each.value for each in ResetType}
+
+
+def test_only_systems_are_reset_whatever_an_import_knows_a_host_by() -> None:
+    assert system_of("host1") == "/redfish/v1/Systems/host1"
+    assert is_system(system_of("/redfish/v1/Systems/CXL-System"))
+    for uri in ("/redfish/v1/Fabrics/CXL/Endpoints/I1", "/redfish/v1/Systems/a/Processors/1",
+                "/redfish/v1/Systems/", "NQN:X"):  # fmt: skip
+        assert not is_system(uri)

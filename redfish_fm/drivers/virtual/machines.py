@@ -52,8 +52,9 @@ class _Machine:
 class Machines:
     """The hosts that run as powered hardware does. Made once; drivers come and go.
 
-    `next_fault` has the fault that strikes the next command to a host, `hanging` the hosts that do
-    not shut down when asked to. Raises StateError where the file at `state` can not be used.
+    Those that are `off` are so unless something else was kept of them. `next_fault` has the fault
+    that strikes the next command to a host, `hanging` the hosts that do not shut down when asked
+    to. Raises StateError where the file at `state` can not be used.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Machines:
         fabric_clock: Clock | None = None,
         state: Path | None = None,
         *,
+        off: Iterable[str] = (),
         boot_s: float = BOOT_S,
         shutdown_s: float = SHUTDOWN_S,
         bmc_restart_s: float = BMC_RESTART_S,
@@ -80,6 +82,8 @@ class Machines:
         self.next_fault: dict[str, Fault] = {}
         self.hanging: set[str] = set()
         self._db = open_state(state)
+        for host in off:
+            self._hosts[host].power = PowerState.OFF
         self._restore()
 
     @property
@@ -235,8 +239,10 @@ class Machines:
                 self._hosts[host] = _Machine(
                     PowerState(power), bool(then_on), until, boots, reset_s, manager_s
                 )
-                if not self._hosts[host].power.powered:
-                    self._light(host, on=False)
+
+        for host, machine in self._hosts.items():
+            if not machine.power.powered:
+                self._light(host, on=False)
 
     def _keep(self, host: str, machine: _Machine, cause: str) -> None:
         """Keep the state of a host, journal it, and tell whoever listens."""

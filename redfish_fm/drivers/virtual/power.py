@@ -38,9 +38,10 @@ def create(
     `state` is the service's state folder (None keeps nothing). Raises tables.StateError.
     """
     powered = tuple(hardware)
-    hosts = [host.id for each in powered for host in each.inventory.hosts]
+    hosts = {host.id: host.powered for each in powered for host in each.inventory.hosts}
+    off = [host for host, on in hosts.items() if not on]
     path = None if state is None else virtual_db(state)
-    machines = Machines(hosts, powered, clock, fabric_clock, path)
+    machines = Machines(hosts, powered, clock, fabric_clock, path, off=off)
     return VirtualPower(machines, clock, fabric_clock, owns_machines=True)
 
 

@@ -54,7 +54,8 @@ class Rig:
     at the latest late_max_s after the hardware saw it lost. The later, the more it proves."""
     change_behind: Means | None = None
     """Somebody else changes something on the switch of `first`, not through this driver. A watch
-    has just begun: wait until the hardware knows of it, then change, so that its hint can come."""
+    has just begun: wait until the hardware knows of it, then change, so that its hint can come.
+    Called several times: each call changes something anew."""
     hold_next: Means | None = None
     """The next command takes `hold_s`, then it is carried out and answered with yes."""
     hold_next_look: Means | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -276,3 +277,19 @@ async def test_a_fabric_hears_of_a_host_by_a_hint() -> None:
     machines.execute(HOST, ResetType.FORCE_OFF)
     assert (await waiting).switch == "cxl1"
     await driver.close()
+
+
+@in_virtual_time
+async def test_a_host_that_was_discovered_off_is_off_until_it_is_started(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    hosts = tuple(replace(host, powered=host.id != HOST) for host in CXL.hosts)
+    inventory = replace(CXL, hosts=hosts)
+    hardware = Hardware(inventory, clock)
+    driver = create([hardware], clock, clock, tmp_path)
+    assert {host: s.power for host, s in (await driver.observe()).items()} == {HOST: OFF, OTHER: ON}
+    assert not any(hardware.port_states("cxl1")[port].link_up for port in UP["CXL"])
+    await driver.reset(HOST, ResetType.ON, clock.now_s() + 1)
+    await driver.close()
+    again = create([Hardware(inventory, clock)], clock, clock, tmp_path)
+    assert again.machines.state(HOST).power is STARTS
+    await again.close()
