@@ -6,6 +6,7 @@ import gc
 import logging
 import secrets
 import signal
+import ssl
 import sys
 import tempfile
 import uuid
@@ -52,11 +53,12 @@ from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.reload import Reload, ServedCertificate
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.listener import listen
 from redfish_fm.server.metrics import Metrics, Sample
-from redfish_fm.server.tls import ensure_certificate, operator_certificate, server_context
+from redfish_fm.server.tls import TlsFiles, ensure_certificate, operator_certificate
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import DurableState, MemoryStore
 from redfish_fm.store.mockup_parse import Severity
@@ -113,21 +115,24 @@ class _Tables:
         return cls(Catalog.load(folder), Registries.load(folder), Privileges.load(folder))
 
 
-async def serve(config: Config) -> int:
-    """Serve until SIGTERM or SIGINT; return the exit code.
+async def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; return the exit code. SIGHUP takes over what `again` reads.
 
     Raises FmError or OSError, with one clear line, where it can not start.
     """
-    logs.configure(config.log_format)
+    logs.configure(config.log_format, config.log_level)
+    reload = Reload(config, again or (lambda: config))
+    if again is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     # What is made at start stays: the collector would walk through all of it again and again.
     gc.disable()
     try:
-        return await _serve(config)
+        return await _serve(config, reload)
     finally:
         gc.enable()
 
 
-async def _serve(config: Config) -> int:
+async def _serve(config: Config, reload: Reload) -> int:
     clock = SystemClock()
     stop = _stop_on_signals()
     async with contextlib.AsyncExitStack() as stack:
@@ -179,7 +184,10 @@ async def _serve(config: Config) -> int:
             xml=world.xml,
             emulation=emulation(config, identity.sessions.end_all, clock),
         )
-        await _serve_http(config, stack, folder, service, kernel, store, clock, running, stop)
+        certificate = None if config.http else _certificate(config, folder, clock)
+        reload.certificate = certificate
+        context = None if certificate is None else certificate.context
+        await _serve_http(config, stack, context, service, kernel, store, clock, running, stop)
     return 0
 
 
@@ -406,10 +414,21 @@ async def _first_start(
     await kernel.writer.submit(prepare, "service")
 
 
+def _certificate(config: Config, folder: Path, clock: Clock) -> ServedCertificate:
+    """Return the certificate to serve with: the operator's, or one made for config.host."""
+
+    def files(config: Config) -> TlsFiles:
+        if config.tls_cert is not None and config.tls_key is not None:
+            return operator_certificate(config.tls_cert, config.tls_key)
+        return ensure_certificate(folder / "tls", config.host, clock.wall_s())
+
+    return ServedCertificate(config, files)
+
+
 async def _serve_http(
     config: Config,
     stack: contextlib.AsyncExitStack,
-    folder: Path,
+    context: ssl.SSLContext | None,
     service: Service,
     kernel: Kernel,
     store: Store,
@@ -417,13 +436,6 @@ async def _serve_http(
     running: "asyncio.Task[None]",
     stop: asyncio.Event,
 ) -> None:
-    context = None
-    if not config.http:
-        if config.tls_cert is not None and config.tls_key is not None:
-            files = operator_certificate(config.tls_cert, config.tls_key)
-        else:
-            files = ensure_certificate(folder / "tls", config.host, clock.wall_s())
-        context = server_context(files)
     server = HttpServer(
         service.handle,
         service.transport_error,

@@ -86,6 +86,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Members of a collection in one answer; None means all."""
     log_format: Literal["text", "json"] = "text"
     """Form of the log lines on stderr."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least important log lines that are written; changes are "info", reads are not logged."""
     tls_cert: Path | None = None
     """PEM file of the server's certificate chain; None means a self-made one."""
     tls_key: Path | None = None
@@ -183,20 +185,37 @@ def _collect(
 
 def _from_file(path: Path, problems: list[str]) -> Iterator[tuple[str, _Given]]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
     except OSError as error:
         problems.append(f"config: {path} can not be read: {error.strerror}")
         return
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         problems.append(f"config: {path} is not TOML: {error}")
         return
+    lines = _lines(text)
     for key, value in _flat(document):
+        place = f"{path}:{lines[key]}" if key in lines else str(path)
         if key in KEYS:
-            yield key, _Given(value, str(path), 1)
+            yield key, _Given(value, place, 1)
         elif key == "admin_password":
-            problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({path})")
+            problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({place})")
         else:
-            problems.append(_unknown(key, str(path)))
+            problems.append(_unknown(key, place))
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Return the line of each key, as far as one can tell: for people who look for a mistake."""
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[+\s*([\w-]+)", line)
+        if header:
+            table = f"{_TABLE}_" if header[1] == _TABLE else ""
+            found.setdefault(header[1], number)
+        elif key := re.match(r"\s*[\"']?([\w-]+)[\"']?\s*[=.]", line):
+            found.setdefault(f"{table}{key[1]}", number)
+    return found
 
 
 def _flat(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -21,7 +21,7 @@ class _JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+            line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
 
 
@@ -42,8 +42,11 @@ class _TextFormatter(logging.Formatter):
         return f"{self._text},{int(record.msecs):03d}"
 
 
-def configure(log_format: Literal["text", "json"]) -> None:
-    """Send the package's log lines to stderr; those of libraries only from WARNING on."""
+def configure(log_format: Literal["text", "json"], level: str = "info") -> None:
+    """Send the package's log lines from `level` on to stderr; those of libraries from WARNING on.
+
+    `level` is the name of one of logging's levels, in small letters.
+    """
     # No line names its thread, process or task; looking them up would cost every write's line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Nor its place in the source (the logging HOWTO, "Optimization").
@@ -54,4 +57,4 @@ def configure(log_format: Literal["text", "json"]) -> None:
     else:
         handler.setFormatter(_TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("redfish_fm").setLevel(logging.INFO)
+    logging.getLogger("redfish_fm").setLevel(level.upper())

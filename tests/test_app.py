@@ -31,7 +31,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
             made.append(self)
 
     monkeypatch.setattr(app, "Kernel", Noted)
-    monkeypatch.setattr(logs, "configure", lambda _form: None)
+    monkeypatch.setattr(logs, "configure", lambda *_: None)
     return made
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from redfish_fm.cli import main
 from redfish_fm.config import (
     DEFAULT_TOPOLOGY,
     KEYS,
@@ -264,6 +265,70 @@ def test_the_documentation_states_values_and_defaults(repository: Path, key: str
         shown = DEFAULT_TOPOLOGY
     assert row[1] == describe(key)
     assert row[2] == shown
+    flag = f"--{key.replace('_', '-')}"
+    assert row[3] == (f"`{flag}`" if flag in serve_flags() else "none")
+    assert row[4] == f"`REDFISH_FM_{key.upper()}`"
+
+
+def serve_flags() -> set[str]:
+    return {flag for option in main.commands["serve"].params for flag in option.opts}
+
+
+SAMPLES: dict[str, tuple[str, str]] = {
+    "host": ("::1", '"::1"'),
+    "port": ("17", "17"),
+    "http": ("true", "true"),
+    "state": ("/s", '"/s"'),
+    "ephemeral": ("true", "true"),
+    "seed": ("5", "5"),
+    "time_scale": ("2.5", "2.5"),
+    "topology": ("two-hosts", '"two-hosts"'),
+    "mockup": ("HERE", '"HERE"'),
+    "strict": ("true", "true"),
+    "faults": ("HERE", '"HERE"'),
+    "sync_budget_s": ("2", "2"),
+    "page_size": ("7", "7"),
+    "log_format": ("json", '"json"'),
+    "log_level": ("error", '"error"'),
+    "tls_cert": ("HERE", '"HERE"'),
+    "tls_key": ("HERE", '"HERE"'),
+    "admin_user": ("root", '"root"'),
+    "session_timeout_s": ("60", "60"),
+    "session_limit": ("2", "2"),
+    "body_limit_bytes": ("2048", "2048"),
+    "foreign_bindings": ("enforce", '"enforce"'),
+    "observe_interval_s": ("2", "2"),
+    "emulation_latency_ms": ("2", "2"),
+    "emulation_latency_paths": ("/a=1,/b=2", '["/a=1", "/b=2"]'),
+    "emulation_not_ready_s": ("2", "2"),
+    "emulation_reset_outage_s": ("2", "2"),
+    "emulation_reset_ends_sessions": ("true", "true"),
+    "event_destinations": ("127.0.0.0/8,::1", '["127.0.0.0/8", "::1"]'),
+}
+
+
+@pytest.mark.parametrize("key", list(KEYS))
+def test_em_06_flag_environment_and_file_make_equal_configurations(
+    tmp_path: Path, key: str
+) -> None:
+    text, toml = (each.replace("HERE", str(tmp_path)) for each in SAMPLES[key])
+    pairs = {"tls_cert": "tls_key", "tls_key": "tls_cert"}
+    more: dict[str, object] = {pairs[key]: str(tmp_path)} if key in pairs else {}
+    by_flag = load({key: text, **more}, HOME)
+    by_environment = load(more, HOME | {f"REDFISH_FM_{key.upper()}": text})
+    by_file = load({"config": write(tmp_path, f"{key} = {toml}\n"), **more}, HOME)
+    assert by_flag == by_environment == by_file != load({}, HOME)
+
+
+def test_a_mistake_in_the_file_has_its_line(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        'host = "::1"\n# port = 1\n\nport = "x"\npaeg_size = 3\nadmin_password = "y"\n'
+        "[emulation]\n  latency_ms = -1\n[other]\nport = 2\n",
+    )
+    assert sorted(line.rpartition("(")[2] for line in problems({"config": file})) == sorted(
+        f"{file}:{number})" for number in (4, 5, 6, 8, 9)
+    )
 
 
 def test_the_configuration_type_holds_no_key_outside_the_table() -> None:

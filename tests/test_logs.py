@@ -66,7 +66,18 @@ def test_a_json_line_of_an_exception_has_its_traceback(capsys) -> None:
     except ValueError:
         logging.getLogger("redfish_fm.x").exception("failed")
     (line,) = capsys.readouterr().err.splitlines()
-    assert "ValueError: broken" in json.loads(line)["traceback"]
+    assert "ValueError: broken" in json.loads(line)["exception"]
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+@pytest.mark.expects_errors
+def test_nothing_below_the_level_is_written(capsys, level: str) -> None:
+    logs.configure("text", level)
+    levels = ["debug", "info", "warning", "error"]
+    for each in levels:
+        logging.getLogger("redfish_fm.x").log(logging.getLevelName(each.upper()), "said")
+    written = [line.split()[2].lower() for line in capsys.readouterr().err.splitlines()]
+    assert written == levels[levels.index(level) :]
 
 
 def test_configuring_twice_writes_each_line_once(capsys) -> None:

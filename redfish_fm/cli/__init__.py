@@ -13,7 +13,16 @@ from redfish_fm.cli import doctor, mockup, routes, schemas, serve, topology
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="redfish-fm", message="%(prog)s %(version)s")
 def main() -> None:
-    """Redfish and Swordfish fabric manager, emulator and gateway."""
+    """Redfish and Swordfish fabric manager, emulator and gateway.
+
+    Each command explains itself with --help. Answers go to stdout, all else to stderr; exit codes
+    are 0 fine, 1 failed, 2 wrong usage or configuration.
+
+    \b
+    First steps:
+      redfish-fm serve --topology two-hosts --ephemeral
+      curl -k -u admin:PASSWORD https://127.0.0.1:8443/redfish/v1/Fabrics
+    """
 
 
 for command in (

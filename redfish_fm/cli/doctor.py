@@ -16,6 +16,8 @@ from redfish_fm.config import Config, ConfigError, load
 from redfish_fm.drivers.virtual import topology
 from redfish_fm.errors import FmError
 from redfish_fm.resources import ResourcesMissing, mockups_dir, schemas_dir
+from redfish_fm.store.base import StoreError
+from redfish_fm.store.lock import LOCK_NAME, DirectoryLock
 from redfish_fm.store.mockup import read_mockup
 
 _PYTHON_OLDEST = (3, 11)
@@ -38,6 +40,13 @@ def doctor(as_json: bool, **flags: object) -> None:
 
     Takes the flags of `serve` and looks at the Python version, the data folders, the
     configuration, the topology or mockup, the state folder and the port. Changes nothing.
+
+    Exit codes: 0 all checks passed; 1 one failed, which says what helps; 2 wrong usage.
+
+    \b
+    Examples:
+      redfish-fm doctor --config /etc/redfish-fm.toml
+      redfish-fm doctor --json --port 443 | jq '.[] | select(.ok | not)'
     """
     checks = list(examine(flags, os.environ))
     if as_json:
@@ -110,6 +119,11 @@ def _state(state: Path | None) -> Check:
             pass
     except OSError as error:
         return Check("state", False, f"{nearest}: {error.strerror}; choose another with --state")
+    if (state / LOCK_NAME).exists():
+        try:
+            DirectoryLock(state).release()
+        except (StoreError, OSError) as error:
+            return Check("state", False, f"{error}; give this one another with --state")
     made = "" if nearest == state else " (will be made)"
     return Check("state", True, f"{state} is writable{made}")
 

@@ -29,6 +29,7 @@ _SETTINGS = (
     ("--tls-cert", "FILE", "PEM certificate chain; without it one is made."),
     ("--tls-key", "FILE", "PEM private key of --tls-cert."),
     ("--log-format", "text|json", "Form of the log lines on stderr (default text)."),
+    ("--log-level", "LEVEL", "Least of what is logged: debug, info (default), warning or error."),
 )
 
 

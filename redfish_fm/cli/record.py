@@ -212,17 +212,15 @@ def _tell(order: _Order, report: Report, as_json: bool) -> None:
     if report.failures:
         print_table(("uri", "problem"), sorted(report.failures.items()))
     told = [f"{report.resources} resources in {report.files} files"]
-    told += [f"{count} members of {name} left out" for name, count in _some(report)]
+    told += [
+        f"{count} members of {name} left out" for name, count in sorted(report.left_out.items())
+    ]
     if report.elsewhere:
         told.append(f"{report.elsewhere} links out of the service not followed")
     if report.waits:
         told.append(f"waited {report.waits} times")
     told.append(f"{len(report.failures)} failures")
     click.echo(f"{order.folder}: {', '.join(told)}", err=True)
-
-
-def _some(report: Report) -> list[tuple[str, int]]:
-    return [(name, count) for name, count in sorted(report.left_out.items()) if count]
 
 
 def _silent(done: int, total: int) -> None:

@@ -20,6 +20,11 @@ def routes(as_json: bool) -> None:
     All templates of the standard's types, whether anything served stands there or not, and the
     actions that are carried out. The verbs are what this service offers for the type; a single
     resource may allow less, which its Allow header says.
+
+    \b
+    Examples:
+      redfish-fm routes | grep Zone
+      redfish-fm routes --json | jq -r '.[] | select(.verbs | contains("POST")) | .uri'
     """
     rows = sorted(_rows(Catalog.load(schemas_dir())))
     if as_json:

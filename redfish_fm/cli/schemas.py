@@ -38,6 +38,14 @@ def build_command(sources: tuple[Path, ...], folder: Path | None, check: bool) -
     """Make the folder from the standards' bundles.
 
     Writes types/, registries/ and privilege_map.json.
+
+    Exit codes: 0 written, or with --check as built; 1 a bundle or the folder can not be used, or
+    the folder differs; 2 wrong usage.
+
+    \b
+    Examples:
+      redfish-fm schemas build --from DSP8010_2025.2.zip --from Swordfish_v1.2.8.zip
+      redfish-fm schemas build --check --from ./bundles
     """
     target = folder or schemas_dir()
     try:

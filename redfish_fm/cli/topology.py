@@ -30,7 +30,13 @@ def topology() -> None:
 @topology.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the shipped topologies, with their size as they come."""
+    """List the shipped topologies, with their size as they come.
+
+    \b
+    Examples:
+      redfish-fm topology list
+      redfish-fm topology list --json | jq '.[].parameters'
+    """
     rows = [_summary(_load(name)) | {"name": name} for name in names(mockups_dir())]
     if as_json:
         print_json(rows)
@@ -46,6 +52,12 @@ def show(name_or_file: str, as_json: bool) -> None:
     """Show what a topology holds, fabric by fabric.
 
     Parameters stand behind a colon: scale:hosts=4,gpus=16. What is alike is told once.
+
+    \b
+    Examples:
+      redfish-fm topology show ai-pod
+      redfish-fm topology show scale:hosts=4,gpus=16
+      redfish-fm topology show --json ./rack-7.yaml
     """
     loaded = _load(name_or_file)
     fabrics = loaded.inventories()
@@ -83,6 +95,12 @@ def validate(name_or_file: str) -> None:
 
     Each stands on a line of its own, with its path and its line in the file. Parameters stand
     behind a colon (scale:hosts=4,gpus=16) and are checked as well.
+
+    Exit codes: 0 valid; 1 not valid; 2 wrong usage.
+
+    \b
+    Examples:
+      redfish-fm topology validate ./rack-7.yaml
     """
     loaded = _load(name_or_file)
     row = _summary(loaded)
@@ -97,6 +115,10 @@ def schema() -> None:
     """Write the JSON Schema of topology files, with which editors complete and check them.
 
     The same text is shipped as schemas/topology.schema.json.
+
+    \b
+    Examples:
+      redfish-fm topology schema > topology.schema.json
     """
     print_json(topology_schema())
 

@@ -24,6 +24,8 @@ SCHEMA_COLLECTION = "JsonSchemaFileCollection"
 
 VOLATILE = frozenset({"@odata.etag", "DateTime"})
 """Properties of one moment: a tag of what was, and what a clock showed."""
+_OF_A_CONDITION = frozenset({"Timestamp"})
+"""Of an entry in Status.Conditions: when it was noticed."""
 
 _SECRET = re.compile(
     r"(password|passphrase|secret|token|credentials?|communitystring"
@@ -73,7 +75,8 @@ def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _kept(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        return {inner: _kept(inner, each) for inner, each in value.items() if inner not in VOLATILE}
+        volatile = VOLATILE | _OF_A_CONDITION if name == "Conditions" else VOLATILE
+        return {inner: _kept(inner, each) for inner, each in value.items() if inner not in volatile}
     if isinstance(value, list):
         return [_kept(name, each) for each in value]
     if isinstance(value, str) and _SECRET.search(name):

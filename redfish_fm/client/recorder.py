@@ -7,7 +7,7 @@ What is recorded of each is decided in `left_out`, how a service is asked in `se
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,9 +111,11 @@ class Recorder:
             self._progress(self._done, len(self._known))
             self._queue.task_done()
 
-    async def _try(self, uri: str, work: Any) -> None:
+    async def _try(self, uri: str, work: Awaitable[None]) -> None:
         try:
             await work
+        except RecursionError:
+            self.report.failures[uri] = "nested too deep"
         except (ServiceError, NoFileName) as error:
             self.report.failures[uri] = str(error)
 
@@ -139,7 +141,8 @@ class Recorder:
         members = document.get("Members", [])
         uris = {resource_uri(link, self._service.origin) or "" for link in links(members)}
         self._private |= uris
-        self.report.left_out[name] += len(uris)
+        if uris:
+            self.report.left_out[name] += len(uris)
         return without_members(document)
 
     def _follow(self, link: str) -> None:

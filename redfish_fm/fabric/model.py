@@ -9,7 +9,7 @@ by the same two types, because they bind the same way.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import Enum
 
 from redfish_fm.fabric.equipment import Cable, DeviceHardware, SwitchHardware
@@ -298,6 +298,49 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkErrors:
+    """What a port has counted on its PCIe link since its switch got power.
+
+    The words of Redfish PCIeErrors: `correctable` are bad TLPs and DLLPs, replay rollovers and
+    receiver errors; `recoveries` are transitions of the link from L0 to Recovery.
+    """
+
+    correctable: int = 0
+    non_fatal: int = 0
+    fatal: int = 0
+    recoveries: int = 0
+    replays: int = 0
+    replay_rollovers: int = 0
+    naks_sent: int = 0
+    naks_received: int = 0
+    bad_tlps: int = 0
+    bad_dllps: int = 0
+    unsupported_requests: int = 0
+
+    def __add__(self, other: "LinkErrors") -> "LinkErrors":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return LinkErrors(*(mine + more for mine, more in pairs))
+
+    def __sub__(self, other: "LinkErrors") -> "LinkErrors":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return LinkErrors(*(mine - less for mine, less in pairs))
+
+
+NO_ERRORS = LinkErrors()
+
+
+class CableState(Enum):
+    """How the cable at a port is; values but the last are Redfish Cable.CableStatus strings."""
+
+    NORMAL = "Normal"
+    DEGRADED = "Degraded"
+    """Its link does not reach the lanes or the generation that both ends have."""
+    FAILED = "Failed"
+    """No link comes up over it, whatever its ends do."""
+    UNPLUGGED = "Unplugged"
+
+
+@dataclass(frozen=True, slots=True)
 class PortState:
     """What a switch last said of one port. `health` is a Redfish Status.Health string."""
 
@@ -312,6 +355,10 @@ class PortState:
     """Of the device that is there now; None where it does not tell."""
     powered: bool = True
     """Whether the device or host at the other end has power."""
+    errors: LinkErrors | None = None
+    """None where the switch does not tell."""
+    cable: CableState | None = None
+    """None where the switch does not tell, or where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

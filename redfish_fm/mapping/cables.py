@@ -2,6 +2,7 @@
 
 Pure. Redfish: Cable.v1_2_4. The end nearer to the host is upstream. A port without a cable is
 one into which a device is plugged directly. Both ends, and the chassis they are in, link back.
+How it is (CableStatus) the switch says: see port_status.
 """
 
 from typing import Any
@@ -45,6 +46,7 @@ def _render(out: Rendering, inventory: Inventory, switch: Switch, port: Port, ca
         far.resource = uris.DEVICE.format(chassis=device, device=device)
         near.resource = uris.SWITCH.format(fabric=inventory.fabric, switch=switch.id)
     uri = uris.CABLE.format(cable=f"{port.id.switch}-{port.id.port}")
+    out.facts.link_resources[uri] = uris.PORT.format(**place)
     connector = "CDFP" if port.link.lanes == 16 else "SlimSAS"
     name = f"Cable of port {port.id.port} of {switch.name}"
     out.put(
@@ -54,7 +56,6 @@ def _render(out: Rendering, inventory: Inventory, switch: Switch, port: Port, ca
         **identity(cable.part),
         CableClass="PCIe",
         CableType=f"{inventory.protocol} Gen{port.link.gen} x{port.link.lanes} copper",
-        CableStatus="Normal",
         LengthMeters=cable.length_m,
         UpstreamConnectorTypes=[connector],
         DownstreamConnectorTypes=[connector],

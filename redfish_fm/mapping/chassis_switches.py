@@ -12,7 +12,7 @@ from redfish_fm.mapping import uris
 from redfish_fm.mapping.chassis_enclosure import Core, render_enclosure
 from redfish_fm.mapping.chassis_racks import place
 from redfish_fm.mapping.device_names import OK
-from redfish_fm.mapping.metrics_ports import PCIE_ERRORS
+from redfish_fm.mapping.metrics_ports import put_switch_metrics
 from redfish_fm.mapping.rendering import Rendering, ref, refs
 
 
@@ -105,19 +105,8 @@ def switch_properties(out: Rendering, switch: Switch, fabric: str) -> dict[str, 
         "LocationIndicatorActive": False,
         "Location": None if switch.domain is None else {"Placement": {"Rack": switch.domain}},
         "EnvironmentMetrics": ref(environment) if hardware.enclosure is not None else None,
-        "Metrics": _put_metrics(out, switch, fabric) if hardware.counts_errors else None,
+        "Metrics": put_switch_metrics(out, fabric, switch.id, switch.name)
+        if hardware.counts_errors
+        else None,
         "Links": {**links, "Chassis": ref(chassis)},
     }
-
-
-def _put_metrics(out: Rendering, switch: Switch, fabric: str) -> dict[str, str]:
-    metrics = uris.SWITCH_METRICS.format(fabric=fabric, switch=switch.id)
-    none = {"CorrectableECCErrorCount": 0, "UncorrectableECCErrorCount": 0}
-    out.put(
-        metrics,
-        "SwitchMetrics",
-        f"Metrics of {switch.name}",
-        InternalMemoryMetrics={"CurrentPeriod": none, "LifeTime": none},
-        PCIeErrors=PCIE_ERRORS,
-    )
-    return ref(metrics)

@@ -100,6 +100,8 @@ def inventory_shown(plugged: Plugged, facts: Facts, fabric: str) -> Iterator[str
     """Yield what is discovered below the switches of a fabric and may show what is seen of it."""
     yield from plugged.port_ids
     yield from plugged.ports_of
+    yield from plugged.of_link
+    yield from plugged.metrics_of
     yield from (uri for (name, _), uri in facts.vppb_uris.items() if name == fabric)
 
 

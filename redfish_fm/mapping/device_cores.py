@@ -1,7 +1,8 @@
 """What a device is for as Redfish: a processor, a drive with its storage, a network adapter.
 
-Pure. Redfish: Processor.v1_22_0, Drive.v1_22_0, DriveMetrics.v1_3_0, Storage.v1_21_0,
-StorageController.v1_11_0, NetworkAdapter.v1_14_0, NetworkDeviceFunction.v1_11_1. Processors in a
+Pure. Redfish: Processor.v1_22_0, Drive.v1_22_0, Storage.v1_21_0, StorageController.v1_11_0,
+NetworkAdapter.v1_14_0, NetworkDeviceFunction.v1_11_1. No driver says how a drive wears, so that
+nothing is shown of it. Processors in a
 chassis have neither metrics nor ports of their own (no URI in 2025.4); those of the switch port
 and of the chassis tell of them. What is in a drive's namespaces only its host knows.
 """
@@ -26,17 +27,6 @@ CONTROLLER = "1"
 NETWORK_PORT = "1"
 """Ids of what each device has one of."""
 
-NO_WARNINGS = dict.fromkeys(
-    (
-        "SpareCapacityWornOut",
-        "OverallSubsystemDegraded",
-        "MediaInReadOnly",
-        "PowerBackupFailed",
-        "PMRUnreliable",
-    ),
-    False,
-)
-"""StorageController.v1_11_0 NVMeSMARTCriticalWarnings of a controller that is well."""
 
 Shown = Sequence[tuple[str, Function]]
 """Id and function of every PCIeFunction of a device."""
@@ -152,7 +142,6 @@ def _render_processor(out: Rendering, device: Device, first: Sequence[str]) -> d
             "LocationIndicatorActive": False,
             "Location": located(device.id, "Slot", 0),
             "Replaceable": True,
-            "Throttled": False,
             "SystemInterface": {"InterfaceType": "PCIe", "PCIe": pcie_interface(device)},
         }
     links: dict[str, Any] = {"PCIeFunctions": refs(first)}
@@ -190,16 +179,11 @@ def _render_drive(
         more = {
             "DriveFormFactor": "U2",
             "BlockSizeBytes": 512,
-            "FailurePredicted": False,
             "HotspareType": "None",
             "EncryptionAbility": "None",
-            "PredictedMediaLifeLeftPercent": 100,
             "LocationIndicatorActive": False,
             "PhysicalLocation": located(device.id, "Bay", 0),
             "Identifiers": eui64(hardware.eui64),
-            "Metrics": ref(put_drive_metrics(out, device.id, device.id, device.name))
-            if hardware.draw is not None
-            else None,
         }
     out.put(
         uri,
@@ -236,30 +220,6 @@ def eui64(number: str | None) -> list[dict[str, str]] | None:
     return [{"DurableName": octets, "DurableNameFormat": "EUI"}]
 
 
-def put_drive_metrics(out: Rendering, chassis: str, drive: str, name: str) -> str:
-    """Add the DriveMetrics of a new drive that never failed; return their URI."""
-    uri = uris.DRIVE_METRICS.format(chassis=chassis, drive=drive)
-    out.put(
-        uri,
-        "DriveMetrics",
-        f"Metrics of {name}",
-        CorrectableIOReadErrorCount=0,
-        CorrectableIOWriteErrorCount=0,
-        UncorrectableIOReadErrorCount=0,
-        UncorrectableIOWriteErrorCount=0,
-        BadBlockCount=0,
-        NVMeSMART={
-            "CriticalWarnings": NO_WARNINGS,
-            "AvailableSparePercent": 100,
-            "AvailableSpareThresholdPercent": 10,
-            "PercentageUsed": 0,
-            "MediaAndDataIntegrityErrors": 0,
-            "NumberOfErrorInformationLogEntries": 0,
-        },
-    )
-    return uri
-
-
 def _render_storage(out: Rendering, device: Device, first: Sequence[str]) -> None:
     hardware, storage = device.hardware, storage_uri(device)
     rate = GT_PER_LANE.get(device.link.gen)
@@ -275,11 +235,7 @@ def _render_storage(out: Rendering, device: Device, first: Sequence[str]) -> Non
         SupportedControllerProtocols=["PCIe"],
         SupportedDeviceProtocols=["NVMe"],
         PCIeInterface=pcie_interface(device),
-        NVMeControllerProperties={
-            "ControllerType": "IO",
-            "NVMeVersion": "2.0",
-            "NVMeSMARTCriticalWarnings": NO_WARNINGS,
-        },
+        NVMeControllerProperties={"ControllerType": "IO", "NVMeVersion": "2.0"},
         Identifiers=None if hardware is None else eui64(hardware.eui64),
         Location=located(device.id, "Embedded", 0),
         Status=OK,

@@ -16,7 +16,6 @@ from redfish_fm.mapping.host_scene import identity, located
 from redfish_fm.mapping.rendering import Rendering, ref, refs
 
 _MODULE_W_LEAST = 4
-_NO_ERRORS = {"CorrectableECCErrorCount": 0, "UncorrectableECCErrorCount": 0}
 
 
 def module_uris(device: Device) -> list[str]:
@@ -106,18 +105,6 @@ def _put_metrics(out: Rendering, place: dict[str, str], name: str, module: Media
         "MemoryMetrics",
         f"Metrics of {name.lower()}",
         OperatingSpeedMHz=module.speed_mts,
-        CorrectedVolatileErrorCount=0,
-        CurrentPeriod=_NO_ERRORS,
-        LifeTime=_NO_ERRORS,
-        HealthData={
-            "DataLossDetected": False,
-            "PerformanceDegraded": False,
-            "AlarmTrips": {
-                "Temperature": False,
-                "CorrectableECCError": False,
-                "UncorrectableECCError": False,
-            },
-        },
     )
     return uri
 

@@ -39,6 +39,10 @@ class Facts:
     """ComputerSystem to the host as its driver described it."""
     switch_uris: dict[tuple[str, str], str] = field(default_factory=dict)
     port_uris: dict[tuple[str, PortId], str] = field(default_factory=dict)
+    link_resources: dict[str, str] = field(default_factory=dict)
+    """PortMetrics or cable to the switch port whose link it tells of."""
+    switch_metrics: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Fabric and switch to the SwitchMetrics that sum up what its ports count."""
     vppb_uris: dict[tuple[str, VppbId], str] = field(default_factory=dict)
     target_units: dict[tuple[str, BindTarget], str] = field(default_factory=dict)
     resource_ports: dict[str, str] = field(default_factory=dict)

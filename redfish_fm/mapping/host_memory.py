@@ -9,10 +9,6 @@ from redfish_fm.mapping import uris
 from redfish_fm.mapping.host_scene import HostScene, identity, located
 from redfish_fm.mapping.rendering import Rendering, ref, refs
 
-_NO_ERRORS = {
-    "CorrectableECCErrorCount": 0,
-    "UncorrectableECCErrorCount": 0,
-}
 _DATA_BITS, _BUS_BITS = 64, 80
 """Of a DDR5 module with ECC: two subchannels of 32 bits, eight more each for the code."""
 _TDP_MILLIWATTS = 8_000
@@ -28,8 +24,6 @@ def render_memory(out: Rendering, scene: HostScene) -> None:
         "MemoryMetrics",
         f"Metrics of the memory of {scene.name}",
         BandwidthPercent=scene.readings.memory_load_percent,
-        CurrentPeriod=_NO_ERRORS,
-        LifeTime=_NO_ERRORS,
     )
     _render_domain(out, scene)
 
@@ -81,9 +75,6 @@ def _render_metrics(out: Rendering, scene: HostScene, module: MemoryModule) -> N
         f"Metrics of module {module.label} of {scene.name}",
         OperatingSpeedMHz=module.speed_mts if scene.powered else None,
         BandwidthPercent=scene.readings.memory_load_percent,
-        CurrentPeriod=_NO_ERRORS,
-        LifeTime=_NO_ERRORS,
-        HealthData={"DataLossDetected": False, "PerformanceDegraded": False},
     )
 
 

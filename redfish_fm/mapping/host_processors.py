@@ -99,10 +99,6 @@ def _render_metrics(
         KernelPercent=None if load is None else load // 5,
         OperatingSpeedMHz=reading.mhz,
         ThrottlingCelsius=None if celsius is None else THROTTLE_CELSIUS - celsius,
-        CorrectableCoreErrorCount=0,
-        UncorrectableCoreErrorCount=0,
-        CorrectableOtherErrorCount=0,
-        UncorrectableOtherErrorCount=0,
     )
     out.put(
         uris.PROCESSOR_ENVIRONMENT.format(**place),

@@ -76,8 +76,6 @@ def _render_drive(out: Rendering, scene: HostScene) -> None:
         CapableSpeedGbs=GT_PER_LANE[_GEN] * _LANES,
         NegotiatedSpeedGbs=GT_PER_LANE[_GEN] * _LANES if scene.powered else None,
         EncryptionAbility="None",
-        FailurePredicted=False,
-        PredictedMediaLifeLeftPercent=100,
         Identifiers=_eui(drive.eui64),
         PhysicalLocation=located("M.2 slot 1", "Slot", 0),
         Status=scene.status,
@@ -89,23 +87,12 @@ def _render_drive(out: Rendering, scene: HostScene) -> None:
             "PCIeFunctions": refs([scene.pcie_function(DRIVE)]),
         },
     )
-    smart = {
-        "PercentageUsed": 0,
-        "AvailableSparePercent": 100,
-        "AvailableSpareThresholdPercent": 10,
-        "MediaAndDataIntegrityErrors": 0,
-    }
     celsius = scene.readings.drive_celsius
-    if celsius is not None:
-        smart["CompositeTemperatureCelsius"] = celsius
     out.put(
         uris.DRIVE_METRICS.format(**metrics),
         "DriveMetrics",
         f"Metrics of the boot drive of {scene.name}",
-        BadBlockCount=0,
-        UncorrectableIOReadErrorCount=0,
-        UncorrectableIOWriteErrorCount=0,
-        NVMeSMART=smart,
+        NVMeSMART={} if celsius is None else {"CompositeTemperatureCelsius": celsius},
     )
 
 

@@ -308,7 +308,6 @@ def _port_details(
     """Return what a driver that knows the switch's chassis knows of its ports."""
     if switch.hardware is None:
         return {}
-    cxl = switch.protocol == "CXL"
     counts = switch.hardware.counts_errors
     location = {"ServiceLabel": port.id.port, "LocationType": "Connector"}
     return {
@@ -317,7 +316,7 @@ def _port_details(
         "ConfiguredWidth": port.link.lanes,
         "LocationIndicatorActive": False,
         "Location": {"PartLocation": location},
-        "Metrics": put_port_metrics(out, fabric, port.id, name, cxl=cxl) if counts else None,
+        "Metrics": put_port_metrics(out, fabric, port.id, name) if counts else None,
     }
 
 

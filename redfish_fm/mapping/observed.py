@@ -2,10 +2,10 @@
 
 Pure and mutable: one per reconcile loop. It compares each look with the one before and says anew
 only what changed, so a look costs comparisons of the observation and the rendering of what is
-different. Owned here and nowhere else: Status of ports, vPPBs, devices, endpoints, zones,
-connections and parts of pools; LinkStatus, BindingStatus, BoundLDId and Links.Port of vPPBs,
-NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB and QoS of logical devices, extents of
-regions, our OEM part of pools.
+different. Owned here and nowhere else: Status of ports, vPPBs, devices, endpoints, zones, cables,
+connections and parts of pools; LinkStatus and error counts of ports, BindingStatus, BoundLDId and
+Links.Port of vPPBs, NumberOfBoundvPPBs, PowerState of modules, MemorySizeMiB and QoS of LDs,
+extents of regions, our OEM part of pools.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,14 +36,14 @@ from redfish_fm.mapping.dependencies import (
 )
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.graph_links import GraphLinks
+from redfish_fm.mapping.metrics_ports import switch_metrics
 from redfish_fm.mapping.plugged import Plugged, chassis_of
 from redfish_fm.mapping.port_status import (
     SeenPort,
     device_status,
     host_status,
     interface_properties,
-    port_conditions,
-    port_properties,
+    link_shown,
     supply_of,
 )
 from redfish_fm.mapping.sights import FabricSight, Lasting
@@ -304,8 +304,10 @@ class ObservedFabric:
             self._render_fabric()
         elif uri in self._switch_ids:
             self._render_switch(uri)
-        elif uri in plugged.port_ids:
-            self._render_port(uri)
+        elif uri in plugged.port_ids or uri in plugged.of_link:
+            self._render_link(uri)
+        elif (switch := plugged.metrics_of.get(uri)) is not None:
+            self._say(uri, None, (), switch_metrics(self._last.errors.get(switch)))
         elif uri in index.endpoints:
             self._render_endpoint(index.endpoints[uri])
         elif uri in index.zones or uri in index.connections:
@@ -322,7 +324,7 @@ class ObservedFabric:
             self._statuses.forget(uri)
 
     def _say(
-        self, uri: str, state: str, own: _Conditions = (), properties: Patch | None = None
+        self, uri: str, state: str | None, own: _Conditions = (), properties: Patch | None = None
     ) -> None:
         self._statuses.show(uri, state, (*own, *self._marks.get(uri, ())), properties)
 
@@ -361,12 +363,12 @@ class ObservedFabric:
         else:
             self._say(uri, "Enabled")
 
-    def _render_port(self, uri: str) -> None:
-        seen = self._seen(uri)
+    def _render_link(self, uri: str) -> None:
+        seen = self._seen(self._plugged.of_link.get(uri, uri))
         if seen is None:
             self._statuses.forget(uri)
         else:
-            self._say(uri, "Enabled", port_conditions(seen), port_properties(seen.state))
+            self._say(uri, *link_shown(uri, seen))
 
     def _seen(self, uri: str) -> SeenPort | None:
         port = self._plugged.port_ids.get(uri)

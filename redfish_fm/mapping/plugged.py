@@ -34,6 +34,12 @@ class Plugged:
         self.origins = {port: min(units) for port, units in facts.port_units.items()
                         if units and port in self.port_ids}  # fmt: skip
         """Port -> whose fault it is if the port reports one: what is plugged in."""
+        self.of_link = {resource: port for resource, port in facts.link_resources.items()
+                        if port in self.port_ids}  # fmt: skip
+        """PortMetrics or cable -> the port whose link it tells of."""
+        self.metrics_of = {uri: switch for (name, switch), uri in facts.switch_metrics.items()
+                           if name == fabric}  # fmt: skip
+        """SwitchMetrics -> the switch whose ports they sum up."""
         self._sources = facts.state_sources
         self._containers = facts.containers
         self._switch_chassis = [(uri, facts.switch_chassis.get(uri))
@@ -88,6 +94,12 @@ class Plugged:
         for resource, ports in self.ports_of.items():
             for port in ports:
                 self.shown_by.setdefault(port, []).append(resource)
+        for resource, port in self.of_link.items():
+            self.shown_by.setdefault(port, []).append(resource)
+        sums = {switch: uri for uri, switch in self.metrics_of.items()}
+        for port_id, port in self.port_uris.items():
+            if port_id.switch in sums:
+                self.shown_by.setdefault(port, []).append(sums[port_id.switch])
 
     def _add(self, resource: str, port: str) -> None:
         if port in self.port_ids:

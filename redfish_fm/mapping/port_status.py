@@ -1,6 +1,6 @@
 """What the state of a port means: for the port, for the device in it, for the host behind it.
 
-Pure. Redfish: Port.v1_18_0 LinkStatus, Resource.v1_23_0 Status.State.
+Pure. Redfish: Port.v1_18_0 LinkStatus, Resource.v1_23_0 Status.State, Cable.v1_2_4 CableStatus.
 """
 
 from collections.abc import Sequence
@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from redfish_fm.fabric.health import Condition, Health
-from redfish_fm.fabric.model import PortState
+from redfish_fm.fabric.model import CableState, PortState
 from redfish_fm.mapping import conditions
 from redfish_fm.mapping.metering import Supply
+from redfish_fm.mapping.metrics_ports import port_metrics
 from redfish_fm.mapping.rendering import GT_PER_LANE
 from redfish_fm.mapping.statuses import ABSENT
 
 _GENERATIONS = {rate: f"Gen{generation}" for generation, rate in GT_PER_LANE.items()}
+_CABLE_HEALTH = {
+    CableState.NORMAL: Health.OK,
+    CableState.DEGRADED: Health.WARNING,
+    CableState.FAILED: Health.CRITICAL,
+}
+"""The Status.Health that CableStatus prescribes, always with State Enabled."""
 _HEALTHS = {health.value: health for health in Health}
 
 
@@ -45,6 +52,31 @@ class SeenPort:
 
 Seen = tuple[str, tuple[Condition, ...]]
 """State and own Conditions."""
+
+Shown = tuple[str | None, tuple[Condition, ...], dict[str, Any]]
+"""State (None: not shown), own Conditions, other properties."""
+
+
+def link_shown(uri: str, seen: SeenPort) -> Shown:
+    """Return State, own Conditions and properties of a port, or of what tells of its link.
+
+    That is its PortMetrics, or the cable that the link runs through.
+    """
+    if uri == seen.uri:
+        return "Enabled", port_conditions(seen), port_properties(seen.state)
+    if uri.startswith(f"{seen.uri}/"):
+        return None, (), port_metrics(seen.state.errors)
+    return _cable_shown(uri, seen.state.cable)
+
+
+def _cable_shown(uri: str, cable: CableState | None) -> Shown:
+    if cable is None:
+        return None, (), {}
+    if cable is CableState.UNPLUGGED:
+        return ABSENT, (), {}
+    health = _CABLE_HEALTH[cable]
+    own = () if health is Health.OK else (conditions.ailing(uri, health),)
+    return "Enabled", own, {"CableStatus": cable.value}
 
 
 def port_conditions(seen: SeenPort) -> tuple[Condition, ...]:

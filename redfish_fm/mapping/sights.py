@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from redfish_fm.fabric.model import (
+    NO_ERRORS,
     BindTarget,
+    LinkErrors,
     Observation,
     PartState,
     PortId,
@@ -61,7 +63,10 @@ class News:
 
 
 class Lasting:
-    """What was last seen of every port, vPPB, part and LD. `bound` counts bound vPPBs by switch."""
+    """What was last seen of every port, vPPB, part and LD.
+
+    By switch: `bound` counts bound vPPBs, `errors` sums up what those ports count that tell.
+    """
 
     def __init__(self) -> None:
         self.ports: dict[PortId, PortState] = {}
@@ -69,6 +74,7 @@ class Lasting:
         self.parts: dict[BindTarget, PartState] = {}
         self.qos: dict[BindTarget, Qos] = {}
         self.bound: dict[str, int] = {}
+        self.errors: dict[str, LinkErrors] = {}
         self.unreachable: frozenset[str] = frozenset()
 
     def compare(self, seen: Observation | None, switches: Collection[str]) -> News:
@@ -79,7 +85,10 @@ class Lasting:
         if seen is None:
             return news
         gone = seen.unreachable
-        news.ports = [*_differences(self.ports, seen.ports, gone)]
+        ports = _differences(self.ports, seen.ports, gone)
+        for port, earlier in ports.items():
+            self._count(port.switch, earlier, self.ports.get(port))
+        news.ports = [*ports]
         vppbs = _differences(self.bindings, seen.bindings, gone)
         for vppb, before in vppbs.items():
             change = (self.bindings.get(vppb) is not None) - (before is not None)
@@ -90,6 +99,13 @@ class Lasting:
             *_differences(self.qos, seen.qos, gone),
         ]
         return news
+
+    def _count(self, switch: str, before: PortState | None, now: PortState | None) -> None:
+        less = None if before is None else before.errors
+        more = None if now is None else now.errors
+        if less != more:
+            counted = self.errors.get(switch, NO_ERRORS) - (less or NO_ERRORS)
+            self.errors[switch] = counted + (more or NO_ERRORS)
 
 
 def _differences(

@@ -12,7 +12,6 @@ from typing import Any
 from redfish_fm.fabric.model import Device, Host, Inventory, PartKind, Port, PortRole, Switch
 from redfish_fm.fabric.values import Binder, CapacityPool, Unit
 from redfish_fm.mapping import uris
-from redfish_fm.mapping.device_cores import NO_WARNINGS
 from redfish_fm.mapping.device_names import OK
 from redfish_fm.mapping.host_scene import located
 from redfish_fm.mapping.hosts import system_uri
@@ -126,11 +125,7 @@ def _render_controller(out: Rendering, fabric: str, switch: Switch, device: Devi
         **_controller_details(switch),
         SupportedControllerProtocols=[NVME_OF],
         SupportedDeviceProtocols=["NVMe"],
-        NVMeControllerProperties={
-            "ControllerType": "IO",
-            "NVMeVersion": "2.0",
-            "NVMeSMARTCriticalWarnings": NO_WARNINGS,
-        },
+        NVMeControllerProperties={"ControllerType": "IO", "NVMeVersion": "2.0"},
         Ports=out.collection(ports, "Port", f"Ports of {switch.name}"),
         Status=OK,
     )

@@ -1,7 +1,7 @@
 """The chassis of an NVMe subsystem with the drives that its pool is made of.
 
-Pure. Redfish: Chassis.v1_28_0, Drive.v1_22_0, DriveMetrics.v1_3_0. The drives add up to the
-capacity of the pool; what becomes of the pool becomes of them.
+Pure. Redfish: Chassis.v1_28_0, Drive.v1_22_0. The drives add up to the capacity of the pool; what
+becomes of the pool becomes of them.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from redfish_fm.fabric.model import Switch
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.chassis_sensors import vary
 from redfish_fm.mapping.chassis_switches import render_switch_chassis, switch_chassis_uri
-from redfish_fm.mapping.device_cores import eui64, put_drive_metrics
+from redfish_fm.mapping.device_cores import eui64
 from redfish_fm.mapping.device_names import OK
 from redfish_fm.mapping.host_scene import identity, located
 from redfish_fm.mapping.read import BYTES_PER_MIB
@@ -83,14 +83,11 @@ def _render_drive(
         CapacityBytes=bay.capacity_mib * BYTES_PER_MIB,
         BlockSizeBytes=512,
         DriveFormFactor="U2",
-        FailurePredicted=False,
         HotspareType="None",
         EncryptionAbility="None",
-        PredictedMediaLifeLeftPercent=100,
         LocationIndicatorActive=False,
         Identifiers=eui64(bay.eui64),
         PhysicalLocation=located(f"BAY {number}", "Bay", number - 1),
-        Metrics=ref(put_drive_metrics(out, switch.id, drive, name.lower())),
         EnvironmentMetrics=ref(environment),
         Status=OK,
         Links={

@@ -1,6 +1,7 @@
 """The doctor says what it looked at, finds what is wrong, and changes nothing."""
 
 import json
+import os
 import socket
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 from redfish_fm.cli import doctor
 from redfish_fm.resources import ResourcesMissing
+from redfish_fm.store.lock import DirectoryLock
 
 
 def checks(command, *words: str) -> dict[str, dict[str, object]]:
@@ -37,6 +39,16 @@ def test_a_state_folder_that_can_not_be_written_is_found(command, tmp_path) -> N
     check = checks(command, "--port", "0", "--state", str(blocked / "state"))["state"]
     assert check["ok"] is False
     assert str(blocked) in str(check["detail"])
+
+
+def test_a_state_folder_in_use_is_found(command, tmp_path) -> None:
+    held = DirectoryLock(tmp_path)
+    words = ("--port", "0", "--state", str(tmp_path))
+    check = checks(command, *words)["state"]
+    assert check["ok"] is False
+    assert f"in use by process {os.getpid()}" in str(check["detail"])
+    held.release()
+    assert checks(command, *words)["state"]["ok"] is True
 
 
 def test_a_state_folder_will_be_made_later_not_by_the_doctor(command, tmp_path) -> None:

@@ -60,3 +60,24 @@ def test_every_flag_of_a_command_is_in_the_guide(repository, name: str) -> None:
 def test_every_flag_of_serve_is_a_key_of_the_configuration() -> None:
     flags = {option.name for option in main.commands["serve"].params}
     assert flags - set(KEYS) == {"config"}
+
+
+@pytest.mark.parametrize("name", list(commands(main)))
+def test_the_help_of_every_command_has_examples_that_are_its_own(command, name: str) -> None:
+    words = name.split()
+    result = command(*words[1:], "--help")
+    assert result.exit_code == 0
+    _, _, examples = result.stdout.partition("Examples:\n")
+    lines = [line.strip() for line in examples.partition("\n\n")[0].splitlines()]
+    assert lines
+    assert any(line.partition(name)[1] for line in lines)
+    flags = {flag for option in commands(main)[name].params for flag in option.opts}
+    used = {word for line in lines for word in re.findall(r"(?<=\s)--[a-z-]+", line)}
+    assert used <= flags
+
+
+@pytest.mark.parametrize("name", list(commands(main)))
+def test_wrong_usage_is_exit_code_2_with_nothing_on_stdout(command, name: str) -> None:
+    result = command(*name.split()[1:], "--no-such-flag")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "No such option" in result.stderr

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from redfish_fm.cli.output import print_table
+from redfish_fm.cli.output import print_table, progress_bar
 
 
 class Terminal(io.StringIO):
@@ -24,3 +24,12 @@ def test_a_terminal_gets_a_table_and_nothing_is_taken_for_markup(monkeypatch) ->
     assert "[bold]x[/bold]" in text
     assert ":smile:" in text
     assert "\t" not in text
+
+
+def test_a_bar_shows_on_a_terminal_only(monkeypatch) -> None:
+    with progress_bar("reading") as told:  # pytest's stderr is no terminal
+        assert told is None
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar("reading") as told:
+        assert told is not None
+        told(1, 3)

@@ -31,4 +31,4 @@ def test_supported_actions_are_listed_and_others_are_not(command) -> None:
     rows = {row["uri"]: row for row in json.loads(command("routes", "--json").stdout)}
     zone = "/redfish/v1/Fabrics/{FabricId}/Zones/{ZoneId}"
     assert rows[f"{zone}/Actions/Zone.AddEndpoint"]["verbs"] == "POST"
-    assert not any("ComputerSystem.Reset" in uri for uri in rows)
+    assert not any("Chassis.Reset" in uri for uri in rows)

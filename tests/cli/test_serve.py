@@ -1,14 +1,17 @@
 """Flags become a Config; the end of the service becomes an exit code and one clear line."""
 
 import errno
-import socket
+from collections.abc import Callable
 
 import pytest
 
 from redfish_fm import app
 from redfish_fm.config import Config
 from redfish_fm.errors import FmError
-from redfish_fm.store.base import StoreInUse
+from redfish_fm.server.listener import ListenError
+from redfish_fm.server.tls import TlsError
+from redfish_fm.store.base import StoreInUse, StoreUnreadable
+from redfish_fm.store.mockup_files import MockupError
 
 
 class Service:
@@ -16,10 +19,11 @@ class Service:
 
     def __init__(self) -> None:
         self.config: Config | None = None
+        self.again: Callable[[], Config] | None = None
         self.end: int | Exception = 0
 
-    async def __call__(self, config: Config) -> int:
-        self.config = config
+    async def __call__(self, config: Config, again: Callable[[], Config]) -> int:
+        self.config, self.again = config, again
         if isinstance(self.end, Exception):
             raise self.end
         return self.end
@@ -87,15 +91,16 @@ def test_a_wrong_configuration_is_usage_and_names_everything(command, service) -
 @pytest.mark.parametrize(
     ("end", "line", "hint"),
     [
-        (OSError(errno.EADDRINUSE, "in use"), "127.0.0.1:8443 is already in use", "--port"),
-        (OSError(errno.EACCES, "no"), "127.0.0.1:8443 is not open to this user", "--port"),
-        (OSError(errno.EADDRNOTAVAIL, "no"), "is not an address of this machine", "--host"),
-        (socket.gaierror(-2, "unknown"), "host 127.0.0.1 is unknown", "--host"),
+        (ListenError("cannot listen on ::1:80: permission denied"), "::1:80", "--port"),
         (OSError(errno.EROFS, "Read-only file system", "/s"), "/s: Read-only", "doctor"),
-        (StoreInUse("state /s is in use by process 7"), "state /s is in use", "--state"),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files", "doctor"),
+        (StoreInUse("state /s is in use by process 7"), "state /s is in use", "--ephemeral"),
+        (StoreUnreadable("/s is damaged"), "/s is damaged", "--state"),
+        (MockupError("/m: no mockup"), "/m: no mockup", "index.json"),
+        (TlsError("/c can not be read"), "/c can not be read", "--tls-cert"),
         (FmError("no fabric"), "no fabric", "doctor"),
     ],
-    ids=["port-taken", "port-closed", "no-address", "no-host", "read-only", "state-taken", "other"],
+    ids=["listen", "read-only", "other-os", "taken", "damaged", "mockup", "tls", "other"],
 )
 def test_a_service_that_can_not_start_says_why_in_one_line(
     command, service, end, line, hint
@@ -107,3 +112,31 @@ def test_a_service_that_can_not_start_says_why_in_one_line(
     message, advice = result.stderr.splitlines()
     assert message.startswith("redfish-fm: ") and line in message
     assert advice.startswith("hint: ") and hint in advice
+
+
+def test_an_unknown_topology_is_told_with_the_nearest_name(command) -> None:
+    result = command("serve", "--ephemeral", "--topology", "two-hots:hosts=4")
+    assert (result.exit_code, result.stdout) == (1, "")
+    message, advice = result.stderr.splitlines()
+    assert "two-hots" in message and "no such topology" in message
+    assert advice.startswith("hint: did you mean two-hosts? ")
+
+
+def test_each_mistake_of_a_topology_is_one_line(command, tmp_path) -> None:
+    (tmp_path / "x.yaml").write_text("nmae: x\n")
+    result = command("serve", "--ephemeral", "--topology", str(tmp_path / "x.yaml"))
+    assert result.exit_code == 1
+    *messages, advice = result.stderr.splitlines()
+    assert messages and all(f"redfish-fm: topology {tmp_path}" in line for line in messages)
+    assert "did you mean" not in advice
+
+
+def test_what_sighup_reads_is_flags_environment_and_file_as_they_are_then(
+    command, service, tmp_path
+) -> None:
+    file = tmp_path / "fm.toml"
+    file.write_text("seed = 3\n")
+    assert command("serve", "--config", str(file), "--port", "5").exit_code == 0
+    file.write_text("seed = 4\n")
+    assert service.again is not None
+    assert (service.again().seed, service.again().port) == (4, 5)

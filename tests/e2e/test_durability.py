@@ -124,7 +124,7 @@ async def slow_url(tmp_path, monkeypatch, capsys):
     stop = asyncio.Event()
     monkeypatch.setattr(app, "SqliteStore", Slow)
     monkeypatch.setattr(app, "_stop_on_signals", lambda: stop)
-    monkeypatch.setattr(logs, "configure", lambda _form: None)
+    monkeypatch.setattr(logs, "configure", lambda *_: None)
     config = Config(
         port=0,
         http=True,

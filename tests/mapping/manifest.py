@@ -1,5 +1,7 @@
 """What ai-pod shows, as lines of type and property: kept in a file, so that no loss goes unnoticed.
 
+That is what inventory knows and what a look at its virtual hardware, to which nothing has happened,
+lays over it.
 `python -m tests.mapping.manifest` writes the file anew; the difference shows in the commit.
 """
 
@@ -7,8 +9,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from redfish_fm.drivers.virtual.driver import create
 from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.fabric.model import Inventory, Observation
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.mapping.observed import ObservedFabric
+from redfish_fm.mapping.sights import FabricSight
+from redfish_fm.mapping.statuses import Statuses
+from redfish_fm.redfish.patch import merge
+from tests.mapping.builders import MemoryTip
+from tests.virtual_time import VirtualClock, run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("ai_pod_manifest.txt")
@@ -39,7 +49,21 @@ def _paths(value: object, path: str) -> Iterator[str]:
 def shown() -> set[str]:
     """Return what ai-pod shows now."""
     inventories = load("ai-pod", REPOSITORY / "mockups").inventories()
-    return pairs(render_inventories(inventories).documents.values())
+    found = render_inventories(inventories)
+    tip, statuses = MemoryTip(found.documents, found.facts), Statuses()
+    laid: dict[str, Any] = {}
+    for inventory in inventories:
+        sight = FabricSight(inventory.fabric, run(_look(inventory)))
+        laid |= ObservedFabric(inventory.fabric, statuses).look(tip.facts, tip.index, sight)
+    known = found.documents.items()
+    return pairs(merge(document, laid.get(uri) or {}) for uri, document in known)
+
+
+async def _look(inventory: Inventory) -> Observation:
+    driver = create(inventory, VirtualClock(), VirtualClock())
+    seen = await driver.observe()
+    await driver.close()
+    return seen
 
 
 def kept() -> set[str]:

@@ -194,7 +194,16 @@ def theirs(mode: str, name: str, action: str, body: dict[str, Any]) -> set[str]:
         assert table is not None
         found |= missing(table.required, body)
         found |= no_id(body)
+    if mode == "action":
+        # Our table asks for more than the schema does.
+        limits = CATALOG.types[name].row.values.get(action, {})
+        found |= {f"#/{each}" for each, values in limits.items() if _other(body, each, values)}
     return found
+
+
+def _other(body: Mapping[str, Any], name: str, values: frozenset[str]) -> bool:
+    given = body.get(name)
+    return not isinstance(given, str) or given not in values
 
 
 CASES = st.one_of(

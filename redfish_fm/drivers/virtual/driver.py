@@ -12,6 +12,7 @@ from pathlib import Path
 
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import DriverError, DriverRejected, DriverUnavailable
+from redfish_fm.drivers.virtual.events import Event
 from redfish_fm.drivers.virtual.faults import (
     Dropped,
     Fault,
@@ -23,7 +24,7 @@ from redfish_fm.drivers.virtual.faults import (
     Restart,
     Slow,
 )
-from redfish_fm.drivers.virtual.hardware import Event, Hardware
+from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.drivers.virtual.refusals import Forgets, Refused, describe, switch_of
 from redfish_fm.drivers.virtual.session import Command, LinkSession
 from redfish_fm.drivers.virtual.state import virtual_db

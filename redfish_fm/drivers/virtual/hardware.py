@@ -7,9 +7,8 @@ deadlines: that is the driver's. It outlives drivers, as powered hardware outliv
 everything in it happens synchronously.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 
 from redfish_fm.clocks import Clock
@@ -17,6 +16,7 @@ from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.contents import Life
 from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.devices import Devices
+from redfish_fm.drivers.virtual.events import Event, Listener
 from redfish_fm.drivers.virtual.late import LateCommands
 from redfish_fm.drivers.virtual.links import TRAINING_S
 from redfish_fm.drivers.virtual.oracle import Oracle
@@ -37,6 +37,7 @@ from redfish_fm.fabric.model import (
     Deallocate,
     FabricKind,
     Inventory,
+    LinkErrors,
     PartState,
     PortId,
     PortState,
@@ -47,20 +48,6 @@ from redfish_fm.fabric.model import (
     Unbind,
     VppbId,
 )
-
-
-class Event(Enum):
-    """What a listener is told about a switch."""
-
-    CHANGED = "a binding, port or part changed by itself or by someone else"
-    CUT = "the management link went down; what was sent may still run"
-    RESTARTED = "the switch restarted; what was sent will not run"
-    BACK = "the switch answers again"
-    TIMER = "something will happen by itself, perhaps earlier than was said before"
-
-
-Listener = Callable[[str, Event], None]
-"""Called with the switch's id; must not raise."""
 
 
 class Hardware:
@@ -245,19 +232,19 @@ class Hardware:
         condition = switch.set_port(port.port, **changes)
         if condition == before:
             return
+        if switch.can_link(port.port) != could:
+            self._train((port,))
         note = ", ".join(f"{name}={value}" for name, value in changes.items())
         at_s = self._clock.wall_s()
         action = Action(at_s, "port", "outside", port.switch, port=port.port, note=note)
-        self._state.record_port(port, condition, action)
-        if switch.can_link(port.port) != could:
-            self._train((port,))
+        self._state.record_port(port, condition, action, switch.counted(port.port))
         self._tell(port.switch, Event.CHANGED)
 
     def reset_link(self, port: PortId) -> None:
         """Train the link of a port anew. Raises Refused for an unknown port."""
         self.advance()
         self._switch(port.switch).set_port(port.port)
-        self._train((port,))
+        self._state.record((), links=self._train((port,)))
         self._tell(port.switch, Event.CHANGED)
 
     # -- devices --------------------------------------------------------------------------------
@@ -301,7 +288,7 @@ class Hardware:
         """Give a host power or take it away: the links of its ports follow, bindings stay."""
         self.advance()
         for id_, switch in self.switches.items():
-            self._train(ports := switch.power_host(host, on))
+            self._train(ports := switch.power_host(host, on), announced=True)
             if ports:
                 self._tell(id_, Event.CHANGED)
 
@@ -320,8 +307,8 @@ class Hardware:
     def restart(
         self, switch: str, down_s: float = 0.0, *, keeps_bindings: bool | None = None
     ) -> None:
-        """Restart a switch: its commands are gone, its links train anew, its bindings are gone
-        unless it keeps them (None: as the hardware was made)."""
+        """Restart a switch: its commands are gone, what its ports counted too; its links train
+        anew; its bindings are gone unless it keeps them (None: as the hardware was made)."""
         self.advance()
         keeps = self.keeps_bindings if keeps_bindings is None else keeps_bindings
         now_s, simulated = self._clock.wall_s(), self._switch(switch)
@@ -330,8 +317,9 @@ class Hardware:
         for vppb, target in () if keeps else list(simulated.bindings.items()):
             simulated.force(vppb, None)
             actions.append(Action(now_s, "unbind", "restart", switch, vppb, target))
-        self._state.record(actions)
-        self._train(port.id for port in simulated.facts.ports)
+        simulated.errors.clear()
+        ports = [port.id for port in simulated.facts.ports]
+        self._state.record(actions, links=self._train(ports, announced=True))
         self._take_down(switch, down_s, Event.RESTARTED)
 
     def close(self) -> None:
@@ -353,9 +341,14 @@ class Hardware:
         for port, condition in kept.ports.items():
             if port.switch in self.switches:
                 self.switches[port.switch].conditions[port.port] = condition
+        for port, errors in kept.errors.items():
+            if port.switch in self.switches:
+                self.switches[port.switch].errors[port.port] = errors
         for id_, health in kept.switch_health.items():
             if id_ in self.switches:
                 self.switches[id_].health = health
+        for switch in self.switches.values():
+            switch.wake()
         self._late.restore(kept.late)
 
     def _shift_s(self) -> float:
@@ -437,19 +430,24 @@ class Hardware:
         at_s, first = self._clock.wall_s(), simulated.ports[0]
         action = Action(at_s, "device", "outside", first.switch, port=first.port,
                         note=f"{device}: {note}")  # fmt: skip
-        self._keep((simulated,), [action])
         for port in simulated.ports:
             self.switches[port.switch].look_again(port.port)
-        if (before.present, before.powered) != (simulated.life.present, simulated.life.powered):
-            self._train(simulated.ports)
+        now = simulated.life
+        relinked = (before.present, before.powered) != (now.present, now.powered)
+        links = self._train(simulated.ports) if relinked else None
+        self._keep((simulated,), [action], links=links)
         self._tell_device(simulated)
 
-    def _train(self, ports: Iterable[PortId]) -> None:
+    def _train(
+        self, ports: Sequence[PortId], *, announced: bool = False
+    ) -> dict[PortId, LinkErrors]:
+        """Train links anew or give them up; returns what their ports have counted by then."""
         now_s = self._fabric_clock.now_s()
         for port in ports:
-            self.switches[port.switch].train(port.port, now_s)
+            self.switches[port.switch].train(port.port, now_s, announced=announced)
             self._training.add(port.switch)
             self._tell(port.switch, Event.TIMER)
+        return {port: self.switches[port.switch].counted(port.port) for port in ports}
 
     def _advance_training(self) -> None:
         now_s = self._fabric_clock.now_s()
@@ -466,11 +464,12 @@ class Hardware:
         devices: Iterable[SimulatedDevice],
         actions: list[Action],
         finished: LateCommand | None = None,
+        links: Mapping[PortId, LinkErrors] | None = None,
     ) -> None:
         aged, shift_s = any(a.what in ("device", "setqos") for a in actions), self._shift_s()
         changed = [(device, shift_s) for device in devices if device.changed or aged]
         if actions or finished is not None:
-            self._state.record(actions, finished, changed)
+            self._state.record(actions, finished, changed, links)
 
     def _switch(self, switch: str) -> SimulatedSwitch:
         found = self.switches.get(switch)

@@ -25,12 +25,14 @@ from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.refusals import switch_of
 from redfish_fm.drivers.virtual.tables import (
     StateError,
+    errors_text,
     extents_text,
     hosts_text,
     one_qos_text,
     open_state,
     path_text,
     qos_text,
+    read_errors,
     read_extents,
     read_hosts,
     read_one_qos,
@@ -41,10 +43,12 @@ from redfish_fm.drivers.virtual.tables import (
     residue_text,
 )
 from redfish_fm.fabric.model import (
+    NO_ERRORS,
     Allocate,
     Bind,
     BindTarget,
     Deallocate,
+    LinkErrors,
     Media,
     PortId,
     Sanitize,
@@ -118,6 +122,7 @@ class Kept:
 
     bindings: Mapping[VppbId, BindTarget] = field(default_factory=dict)
     ports: Mapping[PortId, PortCondition] = field(default_factory=dict)
+    errors: Mapping[PortId, LinkErrors] = field(default_factory=dict)
     switch_health: Mapping[str, str] = field(default_factory=dict)
     late: tuple[LateCommand, ...] = ()
 
@@ -154,6 +159,12 @@ class VirtualState:
                 for switch, port, up, present, health, width, gen in self._rows(
                     "SELECT switch, port, link_up, present, health, width, gen FROM port"
                     " WHERE fabric = ?"
+                )
+            },
+            errors={
+                PortId(switch, port): read_errors(errors)
+                for switch, port, errors in self._rows(
+                    "SELECT switch, port, errors FROM link WHERE fabric = ?"
                 )
             },
             switch_health=dict(self._rows("SELECT switch, health FROM switch WHERE fabric = ?")),
@@ -213,10 +224,12 @@ class VirtualState:
         actions: Iterable[Action],
         finished: LateCommand | None = None,
         devices: Iterable[tuple[SimulatedDevice, float]] = (),
+        links: Mapping[PortId, LinkErrors] | None = None,
     ) -> None:
         """Journal what happened and keep its result; `finished` has now run.
 
-        `devices` are those that changed, each with what leads from its clock to 1970.
+        `devices` are those that changed, each with what leads from its clock to 1970; `links` the
+        ports that may have counted errors.
         """
         with self.connection as db:
             db.execute("BEGIN IMMEDIATE")
@@ -224,11 +237,14 @@ class VirtualState:
                 self._keep(db, action)
             for device, shift_s in devices:
                 self._keep_device(db, device, shift_s)
+            self._keep_links(db, links or {})
             if finished is not None:
                 db.execute("DELETE FROM late WHERE n = ?", (finished.n,))
 
-    def record_port(self, port: PortId, condition: PortCondition, action: Action) -> None:
-        """Keep the condition of one port and journal the change."""
+    def record_port(
+        self, port: PortId, condition: PortCondition, action: Action, errors: LinkErrors
+    ) -> None:
+        """Keep the condition of one port and what it has counted; journal the change."""
         with self.connection as db:
             db.execute("BEGIN IMMEDIATE")
             db.execute(
@@ -238,6 +254,7 @@ class VirtualState:
                 (self._fabric, port.switch, port.port, condition.link_up, condition.present,
                  condition.health, condition.width, condition.gen),
             )  # fmt: skip
+            self._keep_links(db, {port: errors})
             self._keep(db, action)
 
     def record_switch(self, switch: str, health: str, action: Action) -> None:
@@ -307,6 +324,15 @@ class VirtualState:
             _apply(db, "binding", action.what, key, port, path, action.shared)
         if (made.lastrowid or 0) % _FOLD == 0:
             _fold(db, (made.lastrowid or 0) - self._journal_max)
+
+    def _keep_links(self, db: sqlite3.Connection, links: Mapping[PortId, LinkErrors]) -> None:
+        for port, errors in links.items():
+            row = (self._fabric, port.switch, port.port)
+            if errors == NO_ERRORS:
+                db.execute("DELETE FROM link WHERE fabric = ? AND switch = ? AND port = ?", row)
+            else:
+                kept = (*row, errors_text(errors))
+                db.execute("INSERT OR REPLACE INTO link VALUES (?, ?, ?, ?)", kept)
 
     def _keep_device(self, db: sqlite3.Connection, device: SimulatedDevice, shift_s: float) -> None:
         life = device.life

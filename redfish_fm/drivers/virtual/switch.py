@@ -11,14 +11,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from redfish_fm.drivers.virtual.device import SimulatedDevice
-from redfish_fm.drivers.virtual.links import TRAINING_S, Training, negotiate
+from redfish_fm.drivers.virtual.links import (
+    RETRAINED,
+    TRAINING_S,
+    Negotiated,
+    Training,
+    changed,
+    lost,
+    negotiate,
+)
 from redfish_fm.drivers.virtual.refusals import Forgets, Refusal, Refused, describe
 from redfish_fm.drivers.virtual.state import PortCondition
 from redfish_fm.fabric.model import (
     LD_FM_OWNED,
+    NO_ERRORS,
     Bind,
     BindTarget,
+    CableState,
     FunctionType,
+    LinkErrors,
     Port,
     PortId,
     PortRole,
@@ -32,7 +43,7 @@ _BY_HEALTH = ("OK", "Warning", "Critical")
 
 
 class SimulatedSwitch:
-    """The state of one switch. `bindings` holds bound vPPBs only.
+    """The state of one switch. `bindings` holds bound vPPBs only, `errors` ports that had some.
 
     `forgets` names checks that this hardware leaves out, as some real emulators do; it still needs
     an existing vPPB and port. `networked`: upstream ports lead to a network instead of one host.
@@ -51,6 +62,8 @@ class SimulatedSwitch:
         self.health = "OK"
         self.bindings: dict[VppbId, BindTarget] = {}
         self.conditions: dict[str, PortCondition] = {}
+        self.errors: dict[str, LinkErrors] = {}
+        self._counts = facts.hardware is not None and facts.hardware.counts_errors
         self._training = Training(training_s)
         self._said: dict[str, PortState] = {}
         self._forgets = forgets
@@ -64,6 +77,7 @@ class SimulatedSwitch:
         }
         self._bound_to: dict[str, set[VppbId]] = {}
         self._dark: set[str] = set()
+        self._down: set[str] = set()
 
     def vppbs(self) -> list[VppbId]:
         """Return every vPPB, bound or not."""
@@ -138,8 +152,11 @@ class SimulatedSwitch:
         """Change the condition of a port and return it. Raises Refused for an unknown port."""
         if port not in self._ports:
             raise Refused(Refusal.UNKNOWN_PORT, f"{self.facts.id} port {port}")
-        old = self.conditions.get(port, PortCondition())
-        self.conditions[port] = replace(old, **changes)  # type: ignore[arg-type]
+        before = self._link(port)
+        self.conditions[port] = replace(self._condition(port), **changes)  # type: ignore[arg-type]
+        after = self._link(port)
+        if before is not None and after is not None and before != after:
+            self._count(port, changed(before, after))
         self.look_again(port)
         return self.conditions[port]
 
@@ -159,18 +176,31 @@ class SimulatedSwitch:
             self.look_again(port.port)
         return ports
 
-    def train(self, port: str, now_s: float) -> None:
-        """Train the link of a port anew where it can come up, else give it up."""
+    def wake(self) -> None:
+        """Take the links that can be up for trained; conditions of ports and devices are known."""
+        self._down = {port for port in self._ports if not self.can_link(port)}
+
+    def train(self, port: str, now_s: float, *, announced: bool = False) -> None:
+        """Train the link of a port anew where it can come up, else give it up.
+
+        `announced`: both ends knew, so that neither counts an error.
+        """
         self.look_again(port)
-        if self.can_link(port):
+        can = self.can_link(port)
+        if port not in self._down and not announced:
+            self._count(port, RETRAINED if can else self._lost(port))
+        if can:
             self._training.begin(port, now_s)
         else:
             self._training.stop(port)
+        up = can and port not in self._training
+        (self._down.discard if up else self._down.add)(port)
 
     def trained(self, now_s: float) -> bool:
         """End the training that has ended by now; returns whether any has."""
         done = self._training.advance(now_s)
         for port in done:
+            self._down.discard(port)
             self.look_again(port)
         return bool(done)
 
@@ -184,6 +214,10 @@ class SimulatedSwitch:
             if port.id.port not in self._said:
                 self._said[port.id.port] = self._port_state(port)
         return {port.id: self._said[port.id.port] for port in self.facts.ports}
+
+    def counted(self, port: str) -> LinkErrors:
+        """Return the errors that a port has counted."""
+        return self.errors.get(port, NO_ERRORS)
 
     def look_again(self, port: str) -> None:
         """Note that something at a port, or its device, has changed."""
@@ -223,6 +257,39 @@ class SimulatedSwitch:
     def _condition(self, port: str) -> PortCondition:
         return self.conditions.get(port, PortCondition())
 
+    def _link(self, port: str) -> Negotiated | None:
+        """Return what the link of a port runs at, None while it is not up."""
+        return None if port in self._down or not self.can_link(port) else self._best(port)
+
+    def _best(self, port: str, *, degraded: bool = True) -> Negotiated:
+        """Return what the link of a port trains to: as it is, or as if it were not `degraded`."""
+        facts, device = self._ports[port], self.device_at(port)
+        ends = (facts.link, *(() if device is None else (device.facts.link,)))
+        condition = self._condition(port) if degraded else PortCondition()
+        return negotiate(ends, condition.gen, condition.width)
+
+    def _lost(self, port: str) -> LinkErrors:
+        bound = self._bound_to.get(port, ())
+        waiting = sum(self._hosts[vppb.vcs] not in self._dark for vppb in bound)
+        return lost(downstream=self._ports[port].role is PortRole.DOWNSTREAM, waiting=waiting)
+
+    def _count(self, port: str, more: LinkErrors) -> None:
+        if self._counts:
+            self.errors[port] = self.counted(port) + more
+
+    def _cable(self, port: Port) -> CableState | None:
+        condition = self._condition(port.id.port)
+        if port.cable is None:
+            return None
+        if not condition.present:
+            return CableState.UNPLUGGED
+        if not condition.link_up:
+            return CableState.FAILED
+        if not condition.width and not condition.gen:
+            return CableState.NORMAL
+        whole = self._best(port.id.port) == self._best(port.id.port, degraded=False)
+        return CableState.NORMAL if whole else CableState.DEGRADED
+
     def _cabled(self, port: Port) -> bool:
         network = self._networked and port.role is PortRole.UPSTREAM
         return port.host is not None or port.device is not None or network
@@ -236,13 +303,19 @@ class SimulatedSwitch:
         health = worst(condition.health, "OK" if device is None else device.life.health)
         serial = device.serial_number if device is not None and present else None
         powered = port.host not in self._dark and (device is None or device.life.powered)
-        if not present or not self.can_link(name) or name in self._training:
-            training = present and name in self._training
-            return PortState(False, present, None, None, health, training, serial, powered)
-        ends = (port.link, *(() if device is None else (device.facts.link,)))
-        trained = negotiate(ends, condition.gen, condition.width)
+        down = not present or not self.can_link(name) or name in self._training
+        trained = None if down else self._best(name)
         return PortState(
-            True, True, trained.speed_gbps, trained.width, health, False, serial, powered
+            link_up=trained is not None,
+            device_present=present,
+            speed_gbps=None if trained is None else trained.speed_gbps,
+            width=None if trained is None else trained.width,
+            health=health,
+            training=present and name in self._training,
+            serial_number=serial,
+            powered=powered,
+            errors=self.counted(name) if self._counts else None,
+            cable=self._cable(port),
         )
 
 

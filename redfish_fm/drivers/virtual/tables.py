@@ -4,6 +4,7 @@
     binding   bound vPPB               fabric, switch, vcs, vppb, port, path, shared
     base      binding before the first action still in the journal (same columns)
     port      port out of the usual    fabric, switch, port, link_up, present, health, width, gen
+    link      port that counted any    fabric, switch, port, errors
     switch    switch out of the usual  fabric, switch, health
     late      command still to run     n, fabric, due_s, what, switch, vcs, vppb, port, path,
                                        size_mib, shareable, qos
@@ -23,21 +24,23 @@
 `port` with `path` is a target; `path` is BindTarget.path as "ld=3 region=0", "" for the whole
 port. `extents` are "start+size" in MiB, `hosts` one a line. `shared` tells whether the target was
 for several hosts when it was bound. `scope` is the head ("" where all ports reach the same media).
-`qos` are "ld=allocated/limit" in percent, of a late command without the LD.
+`qos` are "ld=allocated/limit" in percent, of a late command without the LD. `errors` are
+"name=count" of those fields of LinkErrors that are not 0.
 `power` is a Redfish PowerState; `then_on` whether it starts again once it is off, `until_s` when
 its state changes by itself (NULL: never). Times are seconds since 1970.
 """
 
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.contents import Residue
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.model import BindTarget, Qos
+from redfish_fm.fabric.model import BindTarget, LinkErrors, Qos
 
-VERSION = 5
+VERSION = 6
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS binding (
@@ -50,6 +53,8 @@ CREATE TABLE IF NOT EXISTS port (
   fabric TEXT, switch TEXT, port TEXT,
   link_up INTEGER, present INTEGER, health TEXT, width INTEGER, gen INTEGER,
   PRIMARY KEY (fabric, switch, port));
+CREATE TABLE IF NOT EXISTS link (
+  fabric TEXT, switch TEXT, port TEXT, errors TEXT, PRIMARY KEY (fabric, switch, port));
 CREATE TABLE IF NOT EXISTS switch (
   fabric TEXT, switch TEXT, health TEXT, PRIMARY KEY (fabric, switch));
 CREATE TABLE IF NOT EXISTS late (
@@ -111,7 +116,7 @@ UPDATE part SET owners = hosts WHERE shareable;
 """Version 3 did not know who shares a part, nor the health of switches."""
 
 
-# Version 4 knew no machines: their table is all that is new.
+# Version 4 knew no machines, version 5 no errors of links: their tables are all that is new.
 
 
 class StateError(FmError):
@@ -148,6 +153,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None) -> None:
             _FROM_1 + _LATE_FROM_2 + _TABLES,
             _FROM_2 + _FROM_3 + _TABLES,
             _FROM_3 + _TABLES,
+            _TABLES,
             _TABLES,
             "",
         )[version]
@@ -207,6 +213,16 @@ def read_residue(text: str) -> tuple[Residue, ...]:
     """Return the residue that `residue_text` wrote."""
     rows = (row.split("\t") for row in text.split("\n") if row)
     return tuple(Residue(read_extents(first)[0], frozenset(hosts)) for first, *hosts in rows)
+
+
+def errors_text(errors: LinkErrors) -> str:
+    """Return what a port counted as it is written in a column."""
+    return " ".join(f"{name}={count}" for name, count in asdict(errors).items() if count)
+
+
+def read_errors(text: str) -> LinkErrors:
+    """Return the counts that `errors_text` wrote."""
+    return LinkErrors(**dict(read_path(text)))
 
 
 def qos_text(qos: Mapping[int, Qos]) -> str:

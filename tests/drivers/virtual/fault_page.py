@@ -2,13 +2,17 @@
 
     python -m tests.drivers.virtual.fault_page > docs/faults.md
 
-What is not in the table (what a fault is for, how a file orders them) is written here.
+What is not in the table (what a fault is for, how a file orders them, what ports count) is written
+here; test_link_errors plays every row of LINK_FAULTS.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from redfish_fm.drivers.virtual.fault_kinds import FaultKind, Parameter
+from redfish_fm.drivers.virtual.fault_kinds import FaultKind, Given, Parameter
 from redfish_fm.drivers.virtual.fault_table import FAULTS
+from redfish_fm.fabric.model import NO_ERRORS, CableState, LinkErrors
+from redfish_fm.mapping.metrics_ports import switch_metrics
 
 HEAD = """\
 # Faults of the virtual hardware
@@ -64,10 +68,85 @@ befalls the next command of a fabric, switch or host waits until one is sent.
 """
 
 
+LINKS = """
+## What ports count, and what becomes of cables
+
+Each port of a switch counts the errors of its link (`PCIeErrors` of its PortMetrics; those of
+SwitchMetrics are the sums). They follow from what befell it and from nothing else: no chance, no
+noise. The state folder keeps them over a restart of the service; a switch that restarts begins at
+zero. A switch that is described with `detail: core` counts nothing, and shows none of this.
+
+- A link that is lost while it is up was in L0: its port counts a receiver error and a way into
+  Recovery. A port towards a device, unlike one towards a host, reports Surprise Down too (fatal),
+  and refuses one request (unsupported, non-fatal) for each vPPB bound there whose host runs.
+- Each lane and each generation that a link gives up has garbled one TLP and one DLLP, both ways;
+  their replays roll over once into Recovery. What comes back costs a way into Recovery.
+- A link that is down already, or still in training, is not lost again. A host that goes off takes
+  its link along in order, and nothing is counted.
+
+The table is of port `cxl1/D1`, x16 of generation 5, with one vPPB of a running host bound there.
+`CableStatus` is that of a cable at that port, where there is one; a Failed cable is Critical, a
+Degraded one Warning. One that is pulled is Absent, and shows no CableStatus.
+
+| fault | parameters | counted | CableStatus after |
+|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFault:
+    """A fault, and what a port has counted and its cable is when all of it has happened."""
+
+    name: str
+    object: str
+    errors: LinkErrors
+    cable: CableState = CableState.NORMAL
+    given: Given = field(default_factory=dict)
+
+
+def _lost(times: int) -> LinkErrors:
+    return LinkErrors(correctable=times, recoveries=times, fatal=times, non_fatal=times,
+                      unsupported_requests=times)  # fmt: skip
+
+
+def _degraded(steps: int) -> LinkErrors:
+    return LinkErrors(correctable=2 * steps + 1, recoveries=1, replays=steps, replay_rollovers=1,
+                      naks_sent=steps, naks_received=steps, bad_tlps=steps,
+                      bad_dllps=steps)  # fmt: skip
+
+
+LINK_FAULTS = (
+    LinkFault("link-down", "cxl1/D1", _lost(1), CableState.FAILED),
+    LinkFault("link-flap", "cxl1/D1", _lost(3), given={"times": 3}),
+    LinkFault("link-degrade", "cxl1/D1", _degraded(12), CableState.DEGRADED, {"width": 4}),
+    LinkFault("link-degrade", "cxl1/D1", _degraded(1), CableState.DEGRADED, {"gen": 4}),
+    LinkFault("link-reset", "cxl1/D1", LinkErrors(recoveries=1)),
+    LinkFault("cable-pulled", "cxl1/D1", _lost(1), CableState.UNPLUGGED),
+    LinkFault("lost", "pool", _lost(1)),
+    LinkFault("power-off", "pool", _lost(1)),
+    LinkFault("health", "cxl1/D1", NO_ERRORS, given={"health": "Critical"}),
+    LinkFault("restart", "cxl1", NO_ERRORS),
+    LinkFault("mains-lost", "host1", NO_ERRORS),
+)
+
+
 def page() -> str:
     """Return the text of docs/faults.md."""
     rows = (_row(name, kind) for name, kind in FAULTS.items())
-    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    links = map(_link_row, LINK_FAULTS)
+    return f"{HEAD}{_table(rows)}{LINKS}{_table(links)}"
+
+
+def _table(rows: Iterable[Iterable[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _link_row(fault: LinkFault) -> Iterator[str]:
+    yield f"`{fault.name}`"
+    yield ", ".join(f"`{name}: {value}`" for name, value in fault.given.items()) or "none"
+    shown = switch_metrics(fault.errors)["PCIeErrors"].items()
+    yield ", ".join(f"{name} {count}" for name, count in shown if count) or "nothing"
+    yield "none: Absent" if fault.cable is CableState.UNPLUGGED else fault.cable.value
 
 
 def _row(name: str, kind: FaultKind) -> Iterator[str]:
