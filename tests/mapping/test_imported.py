@@ -139,3 +139,25 @@ def test_other_public_mockups_are_understood(shared: Path, name: str) -> None:
     documents = mockup(shared, name)
     found = analyse(documents)
     assert {*found.inventory, *found.wanted, *found.replaced} == set(documents)
+
+
+@pytest.mark.parametrize(
+    ("interface", "link"),
+    [
+        ({"MaxPCIeType": "Gen4", "MaxLanes": 8, "PCIeType": "Gen3", "LanesInUse": 4}, (4, 8)),
+        ({"PCIeType": "Gen3", "LanesInUse": 4}, (3, 4)),
+        ({"MaxPCIeType": "Gen99", "MaxLanes": 0}, (max(GT_PER_LANE), 16)),
+        ("nonsense", (max(GT_PER_LANE), 16)),
+        (None, (max(GT_PER_LANE), 16)),
+    ],
+)
+def test_a_device_is_as_fast_as_it_says_and_else_as_its_port(
+    documents: dict[str, dict[str, Any]], interface: object, link: tuple[int, int]
+) -> None:
+    found = {
+        uri: {**each, "PCIeInterface": interface} if "PCIeDevice." in str(each) else each
+        for uri, each in documents.items()
+    }
+    devices = [device for each in analyse(found).fabrics for device in each.devices]
+    assert devices
+    assert {(each.link.gen, each.link.lanes) for each in devices} == {link}

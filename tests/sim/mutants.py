@@ -259,7 +259,7 @@ def released_before_scrubbed() -> AbstractContextManager[Any]:
 
 def groups_do_not_follow() -> AbstractContextManager[Any]:
     """The edit of a group changes no connection that names it."""
-    return patch.object(groups, "_claims", lambda _group, _tip: {})
+    return patch.object(groups, "_with", lambda _group, uri, index: index.connections[uri])
 
 
 def other_way_is_free() -> AbstractContextManager[Any]:

@@ -44,6 +44,8 @@ class CountingFaults(FaultPlan):
         self.struck: dict[str, int] = {}
         self.sent = asyncio.Event()
         self.lied: set[VppbId | BindTarget] = set()
+        self.misled: set[BindTarget] = set()
+        """What some host was said to have, or to have no more, and it was not so."""
 
     def draw(self, step: Step) -> Fault | None:
         self.sent.set()
@@ -55,6 +57,8 @@ class CountingFaults(FaultPlan):
 
     def claim(self, step: Step, before: PartState | None = None) -> None:
         self.lied.add(step.vppb if isinstance(step, Bind | Unbind) else step.target)
+        if isinstance(step, Bind | Unbind):
+            self.misled.add(step.target)
         super().claim(step, before)
 
 
@@ -172,6 +176,9 @@ class Plant(Hardware):
             case Bind(vppb, _):
                 mine = str(self.host(vppb) or f"nobody behind {vppb.switch}/{vppb.vcs}")
                 data = device.strangers(step.target, mine)
+                if device.is_shareable(step.target) and step.target in self.faults.misled:
+                    # Whom the service took for one of those who share it, it may take back.
+                    data = frozenset() if content is None else content.residue
                 guests = self.guests.get((step.target.switch, step.target.port), set())
                 excused = guests if self.loses_track else set()
                 others = sorted(data - {mine} - excused)

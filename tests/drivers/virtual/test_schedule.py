@@ -19,9 +19,7 @@ PORT = PortId("cxl1", "D1")
 
 
 def scheduled(powered: Powered, *lines: str) -> Schedule:
-    desk = FaultDesk(
-        powered.hardware, powered.faults, powered.clock, machines_of(powered.hardware)
-    )
+    desk = FaultDesk(powered.hardware, powered.faults, powered.clock, machines_of(powered.hardware))
     text = "\n".join(("faults:", *(f"  - {{{line}}}" for line in lines)))
     return read(text, "test.yaml", [desk], powered.clock)
 
