@@ -8,6 +8,7 @@ import pytest
 from redfish_fm.fabric.inventory import defects
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping.imported import Imported, analyse
+from redfish_fm.mapping.rendering import GT_PER_LANE
 from tests.mapping.builders import CXL, mockup
 
 POOLED = "/redfish/v1/Chassis/PooledCXLType3/PCIeDevices/1"
