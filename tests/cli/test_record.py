@@ -1,7 +1,12 @@
 """`redfish-fm mockup record`: how it is told what to do, and what it says when it can not."""
 
 import json
+import os
+import signal
 import ssl
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -159,3 +164,31 @@ def test_certificates_are_verified_unless_told_otherwise(tmp_path) -> None:
     assert strict is not None and strict.verify_mode is ssl.CERT_REQUIRED and strict.check_hostname
     loose = module._tls("https://x", None, True)  # noqa: SLF001
     assert loose is not None and loose.verify_mode is ssl.CERT_NONE
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_session_and_leaves_nothing(bmc, tmp_path, number) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def stuck() -> None:
+        asked.set()
+        release.wait(30)
+
+    bmc.link("/redfish/v1/C1")
+    bmc.special["/redfish/v1/C1"] = stuck
+    words = ("mockup", "record", "--user", USER, bmc.url, str(tmp_path / "rack"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "redfish_fm", *words],
+        env=os.environ | {"REDFISH_PASSWORD": PASSWORD},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert asked.wait(60)
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(number)
+        _, told = process.communicate(timeout=30)
+    release.set()
+    assert process.returncode == 1
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []
+    assert bmc.tokens == set()
