@@ -10,7 +10,7 @@ import ssl
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from redfish_fm.fabric.model import Inventory
 from redfish_fm.imports import Import, MockupDefective, read_import
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.default_zone import keep_default_zones
+from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
@@ -92,7 +93,7 @@ class World:
     Of an import, `headers` are sent with a GET and `xml` is served beside the resources, by URI.
     """
 
-    documents: dict[str, dict[str, Any]]
+    documents: Documents
     facts: Facts
     inventories: tuple[Inventory, ...]
     first: tuple[Edit, ...] = ()
@@ -260,7 +261,7 @@ def _kept_world(stored: StoredState) -> World | None:
     meta = stored.spaces.get(Space.META, {})
     xml = msgspec.json.decode(meta.get(XML_KEY, b"{}"), type=dict[str, bytes])
     return World(
-        meaning.inventory,
+        Documents(meaning.inventory),
         meaning.facts,
         tuple(meaning.fabrics),
         headers=msgspec.json.decode(meta.get(HEADERS_KEY, b"{}")),
@@ -279,7 +280,9 @@ def _imported_world(found: Import) -> World:
         _new(Space.META, XML_KEY, xml),
     )
     fabrics = tuple(meaning.fabrics)
-    return World(meaning.inventory, meaning.facts, fabrics, first, headers=headers, xml=xml)
+    return World(
+        Documents(meaning.inventory), meaning.facts, fabrics, first, headers=headers, xml=xml
+    )
 
 
 def _new(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
@@ -336,23 +339,12 @@ def _base(
         uuid=service_uuid,
         product_version=__version__,
         top_level=top_level,
-        odata_types={
-            *wanted_types,
-            *(str(each.get("@odata.type", "")) for each in world.documents.values()),
-        },
+        odata_types=wanted_types | world.documents.odata_types(),
         session_timeout_s=config.session_timeout_s,
     )
     play_reset(config, world.documents)
-    return Base(_handed_over(world.documents, service), world.facts)
-
-
-def _handed_over(
-    documents: dict[str, dict[str, Any]], service: Mapping[str, dict[str, Any]]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every document and let go of it: as objects all would be most of the memory."""
-    documents.update(service)
-    for uri in [*documents]:
-        yield uri, documents.pop(uri)
+    world.documents.update(service)
+    return Base(world.documents.handed_over(), world.facts)
 
 
 def _kernel_config(config: Config) -> KernelConfig:

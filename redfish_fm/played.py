@@ -5,7 +5,7 @@ A part of the composition root: it puts together what the configuration asks for
 
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ async def ordered_faults(
             await desk.close()
 
 
-def play_reset(config: Config, documents: dict[str, dict[str, Any]]) -> None:
+def play_reset(config: Config, documents: MutableMapping[str, dict[str, Any]]) -> None:
     """Let our own manager be reset, where there is one and its reset is to be played."""
     if config.emulation_reset_outage_s and OWN_MANAGER in documents:
         actions = reset_action(MANAGER_RESET, OWN_MANAGER, MANAGER_RESETS)

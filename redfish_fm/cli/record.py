@@ -212,9 +212,7 @@ def _tell(order: _Order, report: Report, as_json: bool) -> None:
     if report.failures:
         print_table(("uri", "problem"), sorted(report.failures.items()))
     told = [f"{report.resources} resources in {report.files} files"]
-    told += [
-        f"{count} members of {name} left out" for name, count in sorted(report.left_out.items())
-    ]
+    told += [f"left out {count} of {name}" for name, count in sorted(report.left_out.items())]
     if report.elsewhere:
         told.append(f"{report.elsewhere} links out of the service not followed")
     if report.waits:

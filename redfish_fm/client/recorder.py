@@ -61,7 +61,7 @@ class _Failed(ServiceError):
 
 
 class Recorder:
-    """One walk over one service. `root` is the answer to a first GET of the service root."""
+    """One walk over one service, for one run()."""
 
     def __init__(
         self, service: Service, folder: MockupFolder, wishes: Wishes, progress: Progress

@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.mapping.documents import Finished
 from redfish_fm.mapping.domain import Value, apply_value, read_value
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.links import FORWARD, forward_links, further_collections
+from redfish_fm.mapping.links import (
+    FORWARD,
+    IN_FURTHER_COLLECTIONS,
+    forward_links,
+    further_collections,
+)
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
@@ -34,6 +40,9 @@ decode_document = msgspec.json.Decoder(dict[str, Any]).decode
 """Parse a stored document. Made once: naming the type at each call costs more than parsing."""
 
 _encoder = msgspec.json.Encoder()
+
+_READ = IN_FURTHER_COLLECTIONS.union(FORWARD)
+"""Types whose documents say more than that they are there."""
 
 _READINGS_MAX = 256
 """More than a batch of commits holds; about 5 kB each."""
@@ -59,7 +68,8 @@ class Base:
 
     def __init__(
         self,
-        documents: Mapping[str, Mapping[str, Any]] | Iterable[tuple[str, Mapping[str, Any]]],
+        documents: Mapping[str, Mapping[str, Any]]
+        | Iterable[tuple[str, Mapping[str, Any] | Finished]],
         facts: Facts,
     ) -> None:
         self.facts = facts
@@ -72,30 +82,38 @@ class Base:
         self._recently_read: dict[tuple[str, bytes], Reading] = {}
         names: dict[str, str] = {}
         for uri, document in documents.items() if isinstance(documents, Mapping) else documents:
-            odata_type = str(document.get("@odata.type", ""))
+            if isinstance(document, Finished):
+                odata_type, raw = document
+            else:
+                odata_type = str(document.get("@odata.type", ""))
+                raw = _encoder.encode(document)
+            self.documents[uri] = raw
             name = names.get(odata_type)
             if name is None:
-                name = names[odata_type] = type_name_of(document)
-            self._keep(uri, name, document)
+                name = names[odata_type] = type_name_of({"@odata.type": odata_type})
+            if name.endswith("Collection"):
+                self.collections[uri] = name
+            elif name in _READ:
+                known = decode_document(raw) if isinstance(document, Finished) else document
+                self._read_in(uri, name, known)
         self.odata_types.update(names)
         for uri in self.documents:
             parent = parent_of(uri)
             if parent in self.collections:
-                self.members.setdefault(parent, set()).add(uri)
+                found = self.members.get(parent)
+                if found is None:
+                    found = self.members[parent] = set()
+                found.add(uri)
 
-    def _keep(self, uri: str, name: str, document: Mapping[str, Any]) -> None:
-        self.documents[uri] = _encoder.encode(document)
-        if name.endswith("Collection"):
-            self.collections[uri] = name
+    def _read_in(self, uri: str, name: str, document: Mapping[str, Any]) -> None:
         if name == "Endpoint":
             value = read_value(uri, document, self.facts)
             if value is not None:
                 self._endpoints.append(value)
         for collection in further_collections(name, document):
             self.members.setdefault(collection, set()).add(uri)
-        if name in FORWARD:
-            for target, pointer in forward_links(name, document, self.facts.port_aliases):
-                self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
+        for target, pointer in forward_links(name, document, self.facts.port_aliases):
+            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
 
     def parsed(self, uri: str) -> dict[str, Any] | None:
         """Return the inventory document at `uri`, parsed anew."""

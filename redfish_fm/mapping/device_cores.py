@@ -16,7 +16,7 @@ from redfish_fm.mapping import uris
 from redfish_fm.mapping.device_chassis import core_environment
 from redfish_fm.mapping.device_modules import module_uris
 from redfish_fm.mapping.device_names import OK, PROCESSOR_TYPES
-from redfish_fm.mapping.device_ways import device_uri, function_uri
+from redfish_fm.mapping.device_ways import chassis_uri, device_uri, function_uri, own_uri
 from redfish_fm.mapping.host_scene import located
 from redfish_fm.mapping.read import BYTES_PER_MIB
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
@@ -35,9 +35,9 @@ Shown = Sequence[tuple[str, Function]]
 def core_uri(device: Device) -> str:
     """Return the URI of what stands for the device: its processor, drive or adapter, or itself."""
     if device.kind in PROCESSOR_TYPES:
-        return uris.CHASSIS_PROCESSOR.format(chassis=device.id, processor=device.id)
+        return own_uri(uris.CHASSIS_PROCESSOR, device.id)
     if device.kind is DeviceKind.NVME:
-        return uris.DRIVE.format(chassis=device.id, drive=device.id)
+        return own_uri(uris.DRIVE, device.id)
     if device.kind is DeviceKind.NIC and _is_adapter(device):
         return uris.NETWORK_ADAPTER.format(chassis=device.id, adapter=device.id)
     return device_uri(device)
@@ -145,9 +145,10 @@ def _render_processor(out: Rendering, device: Device, first: Sequence[str]) -> d
             "SystemInterface": {"InterfaceType": "PCIe", "PCIe": pcie_interface(device)},
         }
     links: dict[str, Any] = {"PCIeFunctions": refs(first)}
-    links |= {"Chassis": ref(uris.CHASSIS.format(chassis=device.id))}
-    links |= {"PCIeDevice": ref(device_uri(device))}
-    links |= {"Memory": refs(modules)} if modules else {}
+    links["Chassis"] = ref(chassis_uri(device))
+    links["PCIeDevice"] = ref(device_uri(device))
+    if modules:
+        links["Memory"] = refs(modules)
     out.put(
         uri,
         "Processor",

@@ -8,6 +8,7 @@ id is the URI of the resource that stands for the part.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from redfish_fm.fabric.model import (
     Attachment,
@@ -48,19 +49,54 @@ class Way:
         return Unit(self.unit, fabric, self.binder, self.exclusive, self.target, self.within)
 
 
+@lru_cache(maxsize=64)
+def own_uri(template: str, device: str) -> str:
+    """Return a URI in the chassis of a device that has no other id in it than the device's.
+
+    Of one device each is asked for several times in a row, and formatting takes three times as
+    long as finding it again.
+    """
+    return template.format(chassis=device, device=device, processor=device, drive=device)
+
+
+@lru_cache(maxsize=1024)
+def _port_uri(fabric: str, switch: str, port: str) -> str:
+    return uris.PORT.format(fabric=fabric, switch=switch, port=port)
+
+
+def port_uri(fabric: str, port: PortId) -> str:
+    """Return the URI of a switch port."""
+    return _port_uri(fabric, port.switch, port.port)
+
+
+def chassis_uri(device: Device) -> str:
+    """Return the URI of the chassis that a device is, or is built into."""
+    return own_uri(uris.CHASSIS, device.id)
+
+
 def device_uri(device: Device) -> str:
     """Return the URI of the device's PCIeDevice."""
-    return uris.DEVICE.format(chassis=device.id, device=device.id)
+    return own_uri(uris.DEVICE, device.id)
 
 
 def ld_uri(device: Device, ld: int) -> str:
     """Return the URI of one CXLLogicalDevice."""
-    return uris.LD.format(chassis=device.id, device=device.id, ld=ld)
+    return _ld_uri(device.id, ld)
+
+
+@lru_cache(maxsize=64)
+def _ld_uri(device: str, ld: int) -> str:
+    return uris.LD.format(chassis=device, device=device, ld=ld)
 
 
 def function_uri(device: Device, function: int | str) -> str:
     """Return the URI of one PCIeFunction by its Id."""
-    return uris.FUNCTION.format(chassis=device.id, device=device.id, function=function)
+    return _function_uri(device.id, function)
+
+
+@lru_cache(maxsize=64)
+def _function_uri(device: str, function: int | str) -> str:
+    return uris.FUNCTION.format(chassis=device, device=device, function=function)
 
 
 def head_function_id(head: int, function: int) -> str:

@@ -14,11 +14,11 @@ from redfish_fm.mapping import uris
 from redfish_fm.mapping.device_chassis import (
     Socket,
     core_environment,
-    core_environment_uri,
     render_chassis,
 )
 from redfish_fm.mapping.device_cores import (
     PCIE_GENERATIONS,
+    Shown,
     core_uri,
     eui64,
     firmware,
@@ -39,6 +39,7 @@ from redfish_fm.mapping.device_names import (
 )
 from redfish_fm.mapping.device_ways import (
     Way,
+    chassis_uri,
     device_uri,
     function_uri,
     functions,
@@ -46,7 +47,9 @@ from redfish_fm.mapping.device_ways import (
     head_function_id,
     ld_uri,
     logical_devices,
+    own_uri,
     pools_lds,
+    port_uri,
     shown_functions,
     ways,
     whole_unit,
@@ -62,16 +65,17 @@ def render_device(
     binder: Binder,
     ports: Sequence[PortId],
     socket: Socket | None = None,
-) -> None:
+) -> list[Way]:
     """Add one device with everything in it; `ports` are where it is plugged in, by head.
 
-    `socket` is the slot it is in; None where a cable leads to it, or nobody knows.
+    `socket` is the slot it is in; None where a cable leads to it, or nobody knows. Returns every
+    way to have it, whose endpoints are the fabric's.
     """
     found = list(ways(device, ports, binder))
     _put_units(out, device, fabric, binder, ports, found)
     shown = shown_functions(device, ports)
-    _render_pcie_device(out, device, fabric, ports, socket)
-    first = _first_functions(device, ports)
+    _render_pcie_device(out, device, fabric, ports, socket, shown)
+    first = _first_functions(device, shown)
     core = render_core(out, device, shown, first, len(ports) > 1)
     render_chassis(
         out,
@@ -85,6 +89,7 @@ def render_device(
         **render_memory(out, device, fabric, ports),
         **core,
     )
+    return found
 
 
 def _put_units(
@@ -97,25 +102,25 @@ def _put_units(
 ) -> None:
     facts, uri = out.facts, device_uri(device)
     facts.units.append(whole_unit(device, ports, fabric, binder, uri))
-    for place in (uri, uris.CHASSIS.format(chassis=device.id)):
-        facts.entity_units[place] = frozenset({uri})
+    alone = frozenset({uri})
+    facts.entity_units[uri] = facts.entity_units[chassis_uri(device)] = alone
     for name in _identifiers(device).get("Identifiers", ()):
         key = f"{name['DurableNameFormat']}:{name['DurableName']}".upper()
-        facts.durable_units[key] = frozenset({uri})
+        facts.durable_units[key] = alone
     for way in found:
+        own = alone if way.unit == uri else frozenset({way.unit})
         if way.unit != uri:
             facts.units.append(way.as_unit(fabric))
-            facts.entity_units[way.unit] = frozenset({way.unit})
+            facts.entity_units[way.unit] = own
         target = way.target
         if target is not None:
             facts.target_units[fabric, target] = way.unit
         for function in _functions_of(device, way, ports):
-            facts.entity_units[function] = frozenset({way.unit})
+            facts.entity_units[function] = own
         if way.port is not None:
-            port = uris.PORT.format(fabric=fabric, switch=way.port.switch, port=way.port.port)
-            alone = way.head is None
-            facts.port_units[port] = frozenset({uri if alone else way.unit})
-            if not alone:
+            port = port_uri(fabric, way.port)
+            facts.port_units[port] = alone if way.head is None else own
+            if way.head is not None:
                 facts.ways.setdefault(uri, {})[port] = way.unit
 
 
@@ -129,21 +134,24 @@ def _functions_of(device: Device, way: Way, ports: Sequence[PortId]) -> list[str
 
 
 def _render_pcie_device(
-    out: Rendering, device: Device, fabric: str, ports: Sequence[PortId], socket: Socket | None
+    out: Rendering,
+    device: Device,
+    fabric: str,
+    ports: Sequence[PortId],
+    socket: Socket | None,
+    shown: Shown,
 ) -> None:
-    collection = uris.FUNCTIONS.format(chassis=device.id, device=device.id)
-    links: dict[str, Any] = {"Chassis": refs([uris.CHASSIS.format(chassis=device.id)])}
+    collection = own_uri(uris.FUNCTIONS, device.id)
+    links: dict[str, Any] = {"Chassis": refs([chassis_uri(device)])}
     if ports:
-        links["ConnectedPCIePorts"] = refs(
-            uris.PORT.format(fabric=fabric, switch=port.switch, port=port.port) for port in ports
-        )
+        links["ConnectedPCIePorts"] = refs(port_uri(fabric, port) for port in ports)
     if device.kind in PROCESSOR_TYPES:
         links["Processors"] = refs([core_uri(device)])
-    for function_id, function in shown_functions(device, ports):
+    for function_id, function in shown:
         _render_function(out, device, function_id, function, ports)
-    own_environment = core_environment_uri(device) == uris.DEVICE_ENVIRONMENT.format(
-        chassis=device.id, device=device.id
-    )
+    environment = core_environment(device)
+    if environment != ref(own_uri(uris.DEVICE_ENVIRONMENT, device.id)):
+        environment = None
     out.put(
         device_uri(device),
         "PCIeDevice",
@@ -156,7 +164,7 @@ def _render_pcie_device(
         PCIeInterface=pcie_interface(device),
         Slot=_slot(device, socket),
         LocationIndicatorActive=None if device.hardware is None else False,
-        EnvironmentMetrics=core_environment(device) if own_environment else None,
+        EnvironmentMetrics=environment,
         PCIeFunctions=out.collection(collection, "PCIeFunction", f"Functions of {device.name}"),
         Links=links,
         **cxl_properties(out, device, ports),
@@ -220,9 +228,8 @@ def _pci_ids(device: Device) -> dict[str, Any]:
     return pci_ids(device.hardware.pci)
 
 
-def _first_functions(device: Device, ports: Sequence[PortId]) -> list[str]:
+def _first_functions(device: Device, shown: Shown) -> list[str]:
     """Return the function by which each port shows what the device is for."""
-    shown = shown_functions(device, ports)
     if speaks_cxl(device):
         return [function_uri(device, shown[0][0])]
     first = shown[0][1]
@@ -248,11 +255,9 @@ def entities(device: Device, way: Way, ports: Sequence[PortId]) -> Iterator[dict
         own = function_uri(device, _own_function_id(device, way))
         yield _entity(ENTITY_TYPES[device.kind], own)
     elif device.kind in PROCESSOR_TYPES:
-        place = uris.CHASSIS_PROCESSOR.format(chassis=device.id, processor=device.id)
-        yield {**_entity("Processor", place), **names}
+        yield {**_entity("Processor", core_uri(device)), **names}
     elif device.kind is DeviceKind.NVME:
-        drive = uris.DRIVE.format(chassis=device.id, drive=device.id)
-        yield {**_entity("Drive", drive), **names}
+        yield {**_entity("Drive", core_uri(device)), **names}
     elif way.ld is None:
         own = function_uri(device, _own_function_id(device, way))
         yield {**_entity(ENTITY_TYPES[device.kind], own), **names}

@@ -35,7 +35,7 @@ def draw_w(host: Host, powered: bool) -> int | None:
     return host_readings(host, host.hardware, powered).input_w
 
 
-def _documents(host: Host, powered: bool) -> dict[str, dict[str, Any]]:
+def _documents(host: Host, powered: bool) -> Mapping[str, dict[str, Any]]:
     out = Rendering()
     put_host(out, host, powered)
     return out.documents

@@ -6,7 +6,7 @@ are next door.
 PCIe partitions have no resource type: they show only in endpoints, zones and ports.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,9 @@ from redfish_fm.mapping.chassis_switches import (
 )
 from redfish_fm.mapping.device_chassis import Socket
 from redfish_fm.mapping.device_names import CXL_TYPES
-from redfish_fm.mapping.device_ways import device_uri, ld_uri, ways
+from redfish_fm.mapping.device_ways import Way, device_uri, ld_uri, port_uri
 from redfish_fm.mapping.devices import entities, render_device
+from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.hosts import (
     host_port_uri,
@@ -62,7 +63,7 @@ _OK = {"State": "Enabled", "Health": "OK"}
 class RenderedInventory:
     """Documents by URI (collections without Members) and what they mean."""
 
-    documents: dict[str, dict[str, Any]]
+    documents: Documents
     facts: Facts
 
 
@@ -86,7 +87,7 @@ def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
     render_racks(out)
     _render_manager(out)
     _read_meters(out)
-    out.facts.state_sources = state_sources(out.documents, out.facts)
+    out.facts.state_sources = state_sources(out.with_status, out.facts)
     return RenderedInventory(out.documents, out.facts)
 
 
@@ -168,8 +169,9 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
     if _is_network(inventory):
         _render_subsystems(out, inventory)
         return
+    devices = {device.id: device for device in inventory.devices}
     for switch in inventory.switches:
-        _render_switch(out, inventory, switch)
+        _render_switch(out, inventory, switch, devices)
     _render_devices(out, inventory)
     hosts = {host.id: host for host in inventory.hosts}
     for switch in inventory.switches:
@@ -201,11 +203,11 @@ def _render_devices(out: Rendering, inventory: Inventory) -> None:
                 plugged.setdefault(port.device, []).append(port)
     for device in inventory.devices:
         # Heads are counted by the driver where it knows them, else in the order of the switches.
-        found = sorted(plugged.get(device.id, ()), key=lambda port: port.head or 0)
-        ports = [port.id for port in found]
-        socket = _socket(switches[ports[0].switch], device, found) if ports else None
-        render_device(out, device, inventory.fabric, binder, ports, socket)
-        _render_targets(out, inventory, device, ports, binder)
+        places = sorted(plugged.get(device.id, ()), key=lambda port: port.head or 0)
+        ports = [port.id for port in places]
+        socket = _socket(switches[ports[0].switch], device, places) if ports else None
+        found = render_device(out, device, inventory.fabric, binder, ports, socket)
+        _render_targets(out, inventory, device, ports, found)
 
 
 def _socket(switch: Switch, device: Device, ports: list[Port]) -> Socket | None:
@@ -217,11 +219,9 @@ def _socket(switch: Switch, device: Device, ports: list[Port]) -> Socket | None:
     return Socket(chassis, f"Slot {ports[0].id.port}")
 
 
-def _port_uri(fabric: str, port: PortId) -> str:
-    return uris.PORT.format(fabric=fabric, switch=port.switch, port=port.port)
-
-
-def _render_switch(out: Rendering, inventory: Inventory, switch: Switch) -> None:
+def _render_switch(
+    out: Rendering, inventory: Inventory, switch: Switch, devices: Mapping[str, Device]
+) -> None:
     place = {"fabric": inventory.fabric, "switch": switch.id}
     uri = uris.SWITCH.format(**place)
     out.facts.switch_uris[inventory.fabric, switch.id] = uri
@@ -242,14 +242,13 @@ def _render_switch(out: Rendering, inventory: Inventory, switch: Switch) -> None
         CXL=_switch_cxl(out, inventory, switch),
         **switch_properties(out, switch, inventory.fabric),
     )
-    kinds = {device.id: device for device in inventory.devices}
     for port in switch.ports:
-        _render_port(out, inventory.fabric, switch, port, kinds.get(port.device or ""))
-    plugged = [kinds[port.device] for port in switch.ports if port.device and not port.cable]
+        _render_port(out, inventory.fabric, switch, port, devices.get(port.device or ""))
+    plugged = [devices[port.device] for port in switch.ports if port.device and not port.cable]
     draws = [device.hardware.draw for device in plugged if device.hardware is not None]
     slots_w = sum(draw.max_w for draw in draws if draw is not None)
     render_switch_chassis(out, switch, uri, {"Switches": refs([uri])}, slots_w=slots_w)
-    cabled = [(port, _port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
+    cabled = [(port, port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
     render_host_ports(out, cabled, switch.protocol)
     _put_vcss(out, inventory.fabric, switch)
 
@@ -277,7 +276,7 @@ def _switch_cxl(out: Rendering, inventory: Inventory, switch: Switch) -> dict[st
 def _render_port(
     out: Rendering, fabric: str, switch: Switch, port: Port, device: Device | None
 ) -> None:
-    uri, rate = _port_uri(fabric, port.id), GT_PER_LANE.get(port.link.gen)
+    uri, rate = port_uri(fabric, port.id), GT_PER_LANE.get(port.link.gen)
     out.facts.port_uris[fabric, port.id] = uri
     if port.host is not None:
         out.facts.port_hosts[uri] = system_uri(port.host)
@@ -365,7 +364,7 @@ def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) ->
         VPPBs=out.collection(
             uris.VPPBS.format(**place), "VirtualPCI2PCIBridge", f"vPPBs of {name}"
         ),
-        Links={"Port": ref(_port_uri(fabric, PortId(switch.id, vcs.upstream_port)))},
+        Links={"Port": ref(port_uri(fabric, PortId(switch.id, vcs.upstream_port)))},
     )
     for number in range(vcs.vppb_count):
         uri = uris.VPPB.format(**place, vppb=number)
@@ -374,7 +373,7 @@ def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) ->
 
 
 def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Host) -> None:
-    far_end, own = host_port_uri(port), _port_uri(inventory.fabric, port.id)
+    far_end, own = host_port_uri(port), port_uri(inventory.fabric, port.id)
     number = port.host_port if port.host_port is not None else f"{port.id.switch}-{port.id.port}"
     uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=f"{host.id}-{number}")
     links = {"ConnectedPorts": refs([own])}
@@ -399,15 +398,19 @@ def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Ho
 
 
 def _render_targets(
-    out: Rendering, inventory: Inventory, device: Device, ports: list[PortId], binder: Binder
+    out: Rendering,
+    inventory: Inventory,
+    device: Device,
+    ports: list[PortId],
+    found: Iterable[Way],
 ) -> None:
     """Add an endpoint for each way to have the device; one that is plugged in nowhere has none."""
     if ports:
-        out.facts.resource_ports[device_uri(device)] = _port_uri(inventory.fabric, ports[0])
-    for way in ways(device, ports, binder):
+        out.facts.resource_ports[device_uri(device)] = port_uri(inventory.fabric, ports[0])
+    for way in found:
         if way.port is None:
             continue
-        own = _port_uri(inventory.fabric, way.port)
+        own = port_uri(inventory.fabric, way.port)
         uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=way.endpoint)
         out.facts.resource_ports[uri] = own
         if way.ld is not None:

@@ -76,6 +76,10 @@ ENTITY_COLLECTIONS = frozenset(
 """Collections whose members' Links know Endpoints (2025.4): an EntityLink elsewhere has none."""
 
 
+IN_FURTHER_COLLECTIONS = frozenset({"Volume"})
+"""Types for which `further_collections` may yield any."""
+
+
 def further_collections(type_name: str, document: Mapping[str, Any]) -> Iterator[str]:
     """Yield the collections that have the resource as a member besides the one it lies in."""
     if type_name == "Volume":
@@ -91,24 +95,19 @@ def forward_links(
     `aliases` (Facts.port_aliases) leads from a device's port to the switch port it is cabled to,
     which then knows the endpoint too. A pair is yielded once.
     """
-    seen: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], None] = {}
     for path, pointer in _PATHS.get(type_name, ()):
-        for uri in uris_at(document, path):
-            for target in _targets(uri, pointer, aliases or {}):
-                if (target, pointer) not in seen:
-                    seen.add((target, pointer))
-                    yield target, pointer
+        for uri in _found_at(document, path):
+            if pointer == "/Links/Endpoints" and _parent_name(uri) not in ENTITY_COLLECTIONS:
+                continue
+            found[uri, pointer] = None
+            if pointer == "/Links/AssociatedEndpoints" and aliases and uri in aliases:
+                found[aliases[uri], pointer] = None
+    return iter(found)
 
 
-def _targets(uri: str, pointer: str, aliases: Mapping[str, str]) -> Iterator[str]:
-    if pointer == "/Links/Endpoints" and uri.split("/")[-2:-1] not in _ENTITY_PARENTS:
-        return
-    yield uri
-    if pointer == "/Links/AssociatedEndpoints" and uri in aliases:
-        yield aliases[uri]
-
-
-_ENTITY_PARENTS = [[name] for name in sorted(ENTITY_COLLECTIONS)]
+def _parent_name(uri: str) -> str:
+    return uri.rpartition("/")[0].rpartition("/")[2]
 
 
 _OBJECT = (dict, Mapping)
@@ -117,20 +116,23 @@ _OBJECT = (dict, Mapping)
 
 def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
     """Yield every @odata.id found by walking `path`, through lists, without trailing slash."""
+    return iter(_found_at(value, path))
+
+
+def _found_at(value: object, path: Sequence[str]) -> list[str]:
     for done, name in enumerate(path):
-        if value is None:
-            return
         if isinstance(value, list):
-            for member in value:
-                yield from uris_at(member, path[done:])
-            return
-        value = value.get(name) if isinstance(value, _OBJECT) else None
-    if value is None:
-        return
+            rest = path[done:]
+            return [uri for member in value for uri in _found_at(member, rest)]
+        value = value.get(name) if value is not None and isinstance(value, _OBJECT) else None
+        if value is None:
+            return []
+    found = []
     for end in value if isinstance(value, list) else (value,):
-        uri = end.get("@odata.id") if isinstance(end, _OBJECT) else None
+        uri = end.get("@odata.id") if end is not None and isinstance(end, _OBJECT) else None
         if isinstance(uri, str):
-            yield uri.rstrip("/")
+            found.append(uri.rstrip("/"))
+    return found
 
 
 def strip_inverse(type_name: str, document: Mapping[str, Any]) -> dict[str, Any]:

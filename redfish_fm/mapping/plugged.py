@@ -5,7 +5,7 @@ its parts that of its own port; whatever lies in a unit (drive, function, memory
 state of that unit (`Facts.state_sources`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from redfish_fm.fabric.model import BindTarget, PortId
 from redfish_fm.fabric.values import Unit
@@ -124,8 +124,8 @@ def chassis_of(uri: str) -> str | None:
     return _CHASSIS_PREFIX + uri[len(_CHASSIS_PREFIX) :].split("/", 1)[0]
 
 
-def state_sources(documents: Mapping[str, Mapping[str, object]], facts: Facts) -> dict[str, str]:
-    """Return resource -> unit, for everything in a chassis with a Status that is no unit itself.
+def state_sources(with_status: Iterable[str], facts: Facts) -> dict[str, str]:
+    """Return resource -> unit, for all of `with_status` in a chassis that is no unit itself.
 
     What lies in no unit but in the chassis of a single one (drive, processor, the module itself)
     shows that one; in a chassis of several it shows none.
@@ -133,17 +133,17 @@ def state_sources(documents: Mapping[str, Mapping[str, object]], facts: Facts) -
     units = {unit.id for unit in facts.units}
     found = {uri: unit for uri, unit in facts.parts_of.items() if unit in units}
     single = _single_units(facts.units)
-    for uri, document in documents.items():
-        if uri in units or "Status" not in document or not uri.startswith(_CHASSIS_PREFIX):
+    for uri in with_status:
+        chassis = None if uri in units else chassis_of(uri)
+        if chassis is None:
             continue
-        source = _nearest(uri, units, facts) or single.get(chassis_of(uri) or "")
+        source = _nearest(uri, chassis, units, facts) or single.get(chassis)
         if source is not None:
             found[uri] = source
     return found
 
 
-def _nearest(uri: str, units: set[str], facts: Facts) -> str | None:
-    chassis = chassis_of(uri)
+def _nearest(uri: str, chassis: str, units: set[str], facts: Facts) -> str | None:
     for place in enclosing(uri):
         if place == chassis:
             return None

@@ -34,6 +34,9 @@ BYTES_PER_MIB = 1 << 20
 
 EXEMPT_ENTITIES = frozenset({"Switch", "Bridge", "StorageExpander", "Manager"})
 """EntityTypes that isolation does not look at (DESIGN section 5)."""
+_EXEMPT_WITHOUT_CHUNK = EXEMPT_ENTITIES | {"FabricBridge"}
+_PORT_LINKS = tuple(("Links", name) for name in ("ConnectedPorts", "LocalPorts", "Ports"))
+_EXCLUDES = ("Links", "MutuallyExclusiveEndpoints")
 
 
 def members(document: Mapping[str, Any], path: str) -> tuple[str, ...]:
@@ -70,13 +73,13 @@ def read_endpoint(uri: str, document: Mapping[str, Any], facts: Facts) -> Endpoi
         _host(uri, document, initiating, ports, facts) if initiating else None,
         _units(document, aimed_at, ports, facts) if aimed_at else frozenset(),
         frozenset(ports),
-        frozenset(members(document, "Links/MutuallyExclusiveEndpoints")),
+        frozenset(uris_at(document, _EXCLUDES)),
     )
 
 
 def _bound_entities(entities: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    types = {each.get("EntityType") for each in entities}
-    exempt = set(EXEMPT_ENTITIES) | (set() if "MemoryChunk" in types else {"FabricBridge"})
+    chunks = any(each.get("EntityType") == "MemoryChunk" for each in entities)
+    exempt = EXEMPT_ENTITIES if chunks else _EXEMPT_WITHOUT_CHUNK
     return [each for each in entities if each.get("EntityType") not in exempt]
 
 
@@ -88,16 +91,12 @@ def _role(initiates: bool, is_target: bool) -> Role:
 
 def endpoint_ports(document: Mapping[str, Any], facts: Facts) -> tuple[str, ...]:
     """Return the switch ports an endpoint uses; a port that is cabled to none stays itself."""
-    named = [
-        uri
-        for name in ("ConnectedPorts", "LocalPorts", "Ports")
-        for uri in members(document, f"Links/{name}")
-    ]
+    named = [uri for path in _PORT_LINKS for uri in uris_at(document, path)]
     return tuple(dict.fromkeys(facts.switch_port(uri) for uri in named))
 
 
 def _links_of(entities: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [uri for each in entities for uri in uris_at(each, ["EntityLink"])]
+    return [uri for each in entities for uri in uris_at(each, ("EntityLink",))]
 
 
 def target_links(entities: Iterable[Mapping[str, Any]], facts: Facts) -> list[str]:
@@ -172,11 +171,13 @@ def units_of(link: str, facts: Facts) -> frozenset[str]:
 
     A switch port means what is plugged into it.
     """
+    entities, ports = facts.entity_units, facts.port_units
     for place in enclosing(link):
-        if place in facts.entity_units:
-            return facts.entity_units[place]
-        if place in facts.port_units:
-            return facts.port_units[place]
+        found = entities.get(place)
+        if found is None:
+            found = ports.get(place)
+        if found is not None:
+            return found
     return frozenset()
 
 

@@ -6,12 +6,18 @@ Pure, mutable while an inventory is rendered. Knows the common form of resources
 from collections.abc import Iterable
 from typing import Any
 
+from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.types import ODATA_TYPES, collection_type
 
 GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 """Raw bit rate of one PCIe lane by generation, Gbit/s."""
+
+FINISHED = frozenset(
+    {"MemoryDomain", "PCIeDevice", "PCIeFunction", "VirtualCXLSwitch", "VirtualPCI2PCIBridge"}
+)
+"""Types of which a big fabric has many, and which nothing is added to once they are put."""
 
 
 def ref(uri: str) -> dict[str, str]:
@@ -21,14 +27,16 @@ def ref(uri: str) -> dict[str, str]:
 
 def refs(uris: Iterable[str]) -> list[dict[str, str]]:
     """Return links to all `uris`, in order."""
-    return [ref(uri) for uri in uris]
+    return [{"@odata.id": uri} for uri in uris]
 
 
 class Rendering:
     """Documents by URI and the Facts that belong to them. `put` refuses to overwrite silently."""
 
     def __init__(self) -> None:
-        self.documents: dict[str, dict[str, Any]] = {}
+        self.documents = Documents()
+        self.with_status: dict[str, None] = {}
+        """URIs of all that has a Status, in their order."""
         self.facts = Facts()
         self._endpoints: list[str] = []
 
@@ -44,11 +52,16 @@ class Rendering:
             "Name": name,
         }
         for key, value in properties.items():
-            if value is not None and value != "":
+            # Most are true, which is told faster than what they are not.
+            if value or (value is not None and value != ""):
                 document[key] = value
-        known = self.documents.get(uri)
-        if known is not None and known != document:
+        if uri in self.documents and self.documents[uri] != document:
             raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
+        if "Status" in document:
+            self.with_status[uri] = None
+        if type_name in FINISHED:
+            self.documents.finish(uri, document)
+            return document
         self.documents[uri] = document
         if type_name == "Endpoint":
             self._endpoints.append(uri)
@@ -56,11 +69,8 @@ class Rendering:
 
     def collection(self, uri: str, member: str, name: str) -> dict[str, str]:
         """Add a collection without Members, which are derived; return a link to it."""
-        self.documents[uri] = {
-            "@odata.id": uri,
-            "@odata.type": collection_type(member),
-            "Name": name,
-        }
+        odata_type = collection_type(member)
+        self.documents.finish(uri, {"@odata.id": uri, "@odata.type": odata_type, "Name": name})
         return ref(uri)
 
     def link_back(self) -> None:

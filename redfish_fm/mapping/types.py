@@ -3,6 +3,8 @@
 Pure table; a test holds it to schemas/types, which stay the authority.
 """
 
+from functools import cache
+
 ODATA_TYPES: dict[str, str] = {
     "AddressPool": "#AddressPool.v1_3_0.AddressPool",
     "Assembly": "#Assembly.v1_6_1.Assembly",
@@ -61,6 +63,7 @@ ODATA_TYPES: dict[str, str] = {
 }
 
 
+@cache
 def collection_type(member: str) -> str:
     """Return the @odata.type of the collection of `member`: collections have no version."""
     name = f"{member}Collection"

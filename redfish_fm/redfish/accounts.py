@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.passwords import hash_password, set_s, verify_password
+from redfish_fm.redfish.passwords import hash_password, nobodys_secret, set_s, verify_password
 
 ACCOUNTS = "/redfish/v1/AccountService/Accounts"
 """The collection of accounts that can log in; ManagerAccounts elsewhere (imports) can not."""
@@ -55,7 +55,7 @@ class Accounts:
         self._by_name: dict[str, Account] = {}
         self._verified: dict[str, tuple[bytes, bytes]] = {}
         self._key = secrets.token_bytes(32)
-        self._nobody = hash_password(secrets.token_hex(16))
+        self._nobody = nobodys_secret()
         self._hashing = asyncio.Semaphore(_HASHES_AT_ONCE)
 
     def load(self, spaces: Mapping[Space, Mapping[str, bytes]]) -> None:

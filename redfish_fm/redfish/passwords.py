@@ -18,6 +18,7 @@ from redfish_fm.redfish.errors import Message
 
 _LOG2_N, _R, _P = 14, 8, 1
 """16 MiB and the lowest cost still recommended for interactive logins."""
+_HASH_BYTES = 32
 _MEMORY_BYTES_MAX = 128 << 20
 
 
@@ -36,8 +37,12 @@ def check_password(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
 def hash_password(password: str) -> bytes:
     """Return a new secret for `password`, with its own salt."""
     salt = secrets.token_bytes(16)
-    digest = _derive(password, salt, _LOG2_N, _R, _P)
-    return f"scrypt${_LOG2_N}${_R}${_P}${salt.hex()}${digest.hex()}".encode()
+    return _secret(salt, _derive(password, salt, _LOG2_N, _R, _P))
+
+
+def nobodys_secret() -> bytes:
+    """Return a secret that no password matches; finding that out takes as long as for others."""
+    return _secret(secrets.token_bytes(16), secrets.token_bytes(_HASH_BYTES))
 
 
 def verify_password(password: str, secret: bytes) -> bool:
@@ -71,5 +76,9 @@ def _derive(password: str, salt: bytes, log2_n: int, r: int, p: int) -> bytes:
         r=r,
         p=p,
         maxmem=_MEMORY_BYTES_MAX,
-        dklen=32,
+        dklen=_HASH_BYTES,
     )
+
+
+def _secret(salt: bytes, digest: bytes) -> bytes:
+    return f"scrypt${_LOG2_N}${_R}${_P}${salt.hex()}${digest.hex()}".encode()

@@ -218,7 +218,7 @@ def _tables() -> Any:
 def _base(world: app.World, durable: DurableState, uuid: str, config: Config) -> Any:
     stored = StoredState(durable.seq, durable.spaces)
     # A start lets go of the world's documents; tests start several times from one world.
-    world = replace(world, documents=dict(world.documents))
+    world = replace(world, documents=world.documents.copy())
     types = app._wanted_types(world, stored)  # noqa: SLF001
     return app._base(config, _tables(), world, types, uuid)  # noqa: SLF001
 

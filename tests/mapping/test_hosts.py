@@ -56,7 +56,7 @@ def inventories() -> tuple[Inventory, ...]:
 
 
 def rendered() -> Documents:
-    return render_inventories(inventories()).documents
+    return dict(render_inventories(inventories()).documents)
 
 
 @cache
@@ -73,7 +73,7 @@ def alone(each: Host, *, powered: bool) -> Documents:
     """Return the documents of one host by itself."""
     out = Rendering()
     put_host(out, each, powered)
-    return out.documents
+    return dict(out.documents)
 
 
 def links_in(value: object) -> Iterator[str]:

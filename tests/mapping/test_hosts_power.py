@@ -45,7 +45,7 @@ def read_of(name: str, powered: bool = True) -> HostReadings:
 def documents(name: str = "host1", powered: bool = True) -> Documents:
     out = Rendering()
     put_host(out, hosts()[name], powered)
-    return out.documents
+    return dict(out.documents)
 
 
 def reading(found: Documents, sensor: str) -> Any:

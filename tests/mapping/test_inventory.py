@@ -27,7 +27,7 @@ def schemas(shared: Path) -> SchemaPack:
 def both_fabrics() -> dict[str, dict[str, Any]]:
     gpus = tuple(a_device(f"g{number}") for number in range(2))
     pcie = a_fabric("pcie", "PCIe", devices=gpus, first_root_port=2)
-    return render_inventories([a_fabric(), pcie]).documents
+    return dict(render_inventories([a_fabric(), pcie]).documents)
 
 
 def test_every_document_is_valid_by_the_official_schemas(schemas: SchemaPack) -> None:

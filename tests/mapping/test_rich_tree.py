@@ -184,9 +184,9 @@ def test_no_document_uses_what_the_standard_gave_up(full: Documents, repository:
 
 
 def test_rendering_twice_gives_the_same_text() -> None:
-    text = json.dumps(world().documents)
+    text = json.dumps(dict(world().documents))
     again = render_inventories(read(FILE.replace("DETAIL", "full"), "test").inventories())
-    assert json.dumps(again.documents) == text
+    assert json.dumps(dict(again.documents)) == text
 
 
 def test_identities_are_different_for_each_and_the_same_at_every_start(full: Documents) -> None:
