@@ -225,7 +225,7 @@ def _source(config: Config, catalog: Catalog) -> Callable[[StoredState], World]:
         )
     inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
     _refuse_collisions(inventories)
-    rendered = render_inventories(list(inventories))
+    rendered = render_inventories(inventories, linked_back=False)
     fabrics = tuple(inventory.fabric for inventory in inventories)
     world = World(rendered.documents, rendered.facts, tuple(inventories), default_zones=fabrics)
     return lambda _: world

@@ -24,7 +24,6 @@ from redfish_fm.drivers.base import (
     PowerControl,
 )
 from redfish_fm.fabric.power import HostState, Machine, PowerState, ResetType, is_achieved
-from redfish_fm.mapping.host_scene import manager_uri
 from redfish_fm.mapping.observed import PART
 from redfish_fm.mapping.observed_hosts import ObservedHosts, is_system, system_of
 from redfish_fm.mapping.operations import Operation
@@ -187,6 +186,7 @@ class PowerLoop:
 
     def _note_changes(self, seen: Mapping[str, HostState]) -> None:
         machines: dict[str, Machine] = {}
+        bmcs = self._published.base.facts.bmcs
         for host, resets in (self._resets or {}).items():
             system, state = system_of(host), seen.get(host)
             before = self._machines.get(system)
@@ -195,7 +195,9 @@ class PowerLoop:
                 if settled and state.power is not before.state.power:
                     self._changed_s[host] = self._clock.now_s()
             machine = Machine(host, resets, state)
-            machines[system] = machines[manager_uri(host)] = machine
+            for uri in (system, bmcs.get(system)):
+                if uri is not None:
+                    machines[uri] = machine
         self._machines = machines
 
     def _machine_at(self, uri: str) -> Machine | None:

@@ -63,15 +63,21 @@ def pool_properties(
 
 def ld_shown(
     unit: Unit,
-    target: BindTarget,
     state: str,
     pool: CapacityPool | None,
     parts: Mapping[BindTarget, PartState],
+    *,
+    idle: bool = False,
 ) -> tuple[str, dict[str, Any]]:
-    """Return State and size of a logical device whose port is in `state`; `pool` is at its port."""
+    """Return State and size of a logical device whose port is in `state`; `pool` is at its port.
+
+    One that comes out of no pool is `idle` where its document says that it has no memory.
+    """
     if pool is None:
-        part = parts.get(target)
-        return state, {} if part is None else {"MemorySizeMiB": part.size_mib}
+        part = None if unit.target is None else parts.get(unit.target)
+        if part is not None:
+            return state, {"MemorySizeMiB": part.size_mib}
+        return AWAITING if idle and state == "Enabled" else state, {}
     size_mib = ld_size_mib(unit, pool, parts)
     idle = pool.kind is PartKind.LD and size_mib == 0 and state == "Enabled"
     return AWAITING if idle else state, {"MemorySizeMiB": size_mib}

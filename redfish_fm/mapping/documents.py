@@ -55,9 +55,15 @@ class Documents(MutableMapping[str, dict[str, Any]]):
         made._kept.update(self._kept)
         return made
 
-    def finish(self, uri: str, document: Mapping[str, Any]) -> None:
-        """Put a document that nothing will be added to."""
-        self._kept[uri] = Finished(document["@odata.type"], _encode(document))
+    def add(self, uri: str, document: dict[str, Any], finished: bool = False) -> bool:
+        """Put a document; False, and nothing done, where a different one is there.
+
+        To a `finished` one nothing is added any more.
+        """
+        new: dict[str, Any] | Finished = document
+        if finished:
+            new = Finished(document["@odata.type"], _encode(document))
+        return self._kept.setdefault(uri, new) == new
 
     def odata_types(self) -> set[str]:
         """Return every @odata.type there is; "" for documents without."""

@@ -73,6 +73,10 @@ class Facts:
     """Switch, or storage that is one to its driver, to the chassis it is built into."""
     meters: dict[str, Meter] = field(default_factory=dict)
     """Chassis to what it draws and where that is shown."""
+    idle_lds: list[str] = field(default_factory=list)
+    """Logical devices of an import that have no memory, and no regions that could bring any."""
+    bmcs: dict[str, str] = field(default_factory=dict)
+    """ComputerSystem to the manager that is its BMC and nobody else's."""
     parts_of: dict[str, str] = field(default_factory=dict)
     """Resource outside of any chassis to the unit it is a part of, whose state it shares."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)

@@ -47,6 +47,8 @@ def render_host(out: Rendering, host: Host) -> None:
         # An initiator may name the adapter that it uses, which stands in the chassis.
         out.facts.entity_hosts[chassis_uri(host.id)] = uri
     out.facts.durable_hosts[f"UUID:{host.uuid}".upper()] = uri
+    if host.bmc is not None:
+        out.facts.bmcs[uri] = manager_uri(host.id)
     put_host(out, host, powered=True)
 
 

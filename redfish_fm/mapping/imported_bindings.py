@@ -57,6 +57,9 @@ def _bind(
     holder, fabric, unit, host = claim
     target = index.units[unit].target
     if target is None:
+        if unit in index.regions:
+            text = f"the region {unit} is kept for {host}, but stays unbound: nothing can bind it"
+            findings.append(Finding(FindingKind.COMPLETED, holder, text))
         return
     vppb = documented.get(unit)
     vcs = None if vppb is None else index.vcss.get((vppb.switch, vppb.vcs))

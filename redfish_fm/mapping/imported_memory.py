@@ -15,11 +15,14 @@ from redfish_fm.mapping.read import members, read_chunk, read_region
 
 
 def read_memory(documents: Documents, facts: Facts) -> None:
-    """Fill in domains, chunks and regions; what lies in no unit is left out."""
+    """Fill in domains, chunks, regions, and LDs without memory; what is in no unit is left out."""
     for uri, document in documents.items():
         name = type_name(document)
         if name == "MemoryDomain":
             facts.domains[uri] = _domain(uri, document)
+        elif name == "CXLLogicalDevice":
+            if document.get("MemorySizeMiB") == 0 and "MemoryRegions" not in document:
+                facts.idle_lds.append(uri)
         elif name == "MemoryChunks":
             chunk = read_chunk(uri, document, facts)
             if chunk is not None:

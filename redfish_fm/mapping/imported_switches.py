@@ -28,9 +28,10 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.imported_devices import LDS, is_mld, ld_number, logical_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind
 from redfish_fm.mapping.imported_tree import Tree
-from redfish_fm.mapping.imported_units import is_mld, ld_number, logical_devices
+from redfish_fm.mapping.imported_ways import has_heads
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import members, read_endpoint
 from redfish_fm.mapping.rendering import GT_PER_LANE
@@ -126,20 +127,22 @@ def derive_inventory(
         str(document.get("Name") or fabric.id),
         FabricKind.BIND,
         str(document.get("FabricType") or "PCIe"),
-        _with_heads(switches),
+        _with_heads(switches, facts),
         tuple(_host(documents, host) for host in sorted(hosts)),
         tuple(devices[each] for each in sorted(devices)),
         fabric.max_zones,
     )
 
 
-def _with_heads(switches: tuple[Switch, ...]) -> tuple[Switch, ...]:
-    """Number the ports of each device that is on several: they are ways to one device."""
+def _with_heads(switches: tuple[Switch, ...], facts: Facts) -> tuple[Switch, ...]:
+    """Number the ports of each device that is on several: as its ways are, else as they come."""
     plugged: dict[str, list[PortId]] = {}
+    for device, ways in facts.ways.items():
+        plugged[device] = [place[1] for port in ways if (place := facts.port_at(port))]
     for switch in switches:
         for port in switch.ports:
-            if port.device is not None:
-                plugged.setdefault(port.device, []).append(port.id)
+            if port.device is not None and port.id not in plugged.setdefault(port.device, []):
+                plugged[port.device].append(port.id)
     heads = {port: n for found in plugged.values() if len(found) > 1
              for n, port in enumerate(found, 1)}  # fmt: skip
     return tuple(
@@ -235,9 +238,9 @@ def _switch(
 
 def _plugged(facts: Facts) -> dict[str, str]:
     """Return switch port -> the device in it, which an LD means as well."""
-    found: dict[str, str] = {}
+    found = {port: device for device, ways in facts.ways.items() for port in ways}
     for unit, port in sorted(facts.resource_ports.items()):
-        found.setdefault(port, unit.rsplit("/CXLLogicalDevices/", 1)[0])
+        found.setdefault(port, unit.rsplit(LDS, 1)[0])
     return found
 
 
@@ -328,16 +331,17 @@ def _added_port(ports: list[Port], switch: str, host: str) -> Port:
 
 def _devices(documents: Tree, facts: Facts, fabric: str) -> dict[str, Device]:
     plugged = {
-        unit.rsplit("/CXLLogicalDevices/", 1)[0]
+        unit.rsplit(LDS, 1)[0]
         for unit, port in facts.resource_ports.items()
         if fabric_of(port) == fabric and port.startswith(SWITCHES.format(fabric=fabric))
     }
-    return {uri: _device(documents, uri) for uri in sorted(plugged)}
+    return {uri: _device(documents, uri, shared=has_heads(uri, facts)) for uri in sorted(plugged)}
 
 
-def _device(documents: Tree, uri: str) -> Device:
+def _device(documents: Tree, uri: str, *, shared: bool) -> Device:
     document = documents.get(uri, {})
-    mld, cxl = is_mld(document), isinstance(document.get("CXLDevice"), Mapping)
+    mld = is_mld(document) and not shared
+    cxl = isinstance(document.get("CXLDevice"), Mapping)
     lds = logical_devices(documents, uri)
     parts = [LogicalDevice(ld_number(each, lds), _mib(documents[each])) for each in lds]
     attachment = Attachment.SLD if cxl else Attachment.PCIE
@@ -352,6 +356,7 @@ def _device(documents: Tree, uri: str) -> Device:
         _device_link(document),
         sum(part.capacity_mib for part in parts),
         tuple(parts) if mld else (),
+        shared_heads=shared,
     )
 
 

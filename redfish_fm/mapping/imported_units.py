@@ -4,25 +4,32 @@ Pure. A unit's identity is the EntityLink: the PCIeDevice, a CXLLogicalDevice of
 linked resource itself. A port shared by endpoints merges their units, except LDs of one MLD.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from redfish_fm.fabric.model import BindTarget, FabricKind
 from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.imported_devices import (
+    LDS,
+    device_of,
+    is_mld,
+    ld_number,
+    logical_devices,
+    targets,
+)
 from redfish_fm.mapping.imported_findings import Finding, FindingKind
 from redfish_fm.mapping.imported_memory import read_memory
 from redfish_fm.mapping.imported_storage import read_subsystems
 from redfish_fm.mapping.imported_tree import Tree
+from redfish_fm.mapping.imported_ways import read_ways
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import (
-    EXEMPT_ENTITIES,
     durable_names,
     endpoint_ports,
     entities_of,
     members,
-    target_links,
     units_of,
 )
 from redfish_fm.mapping.uris import fabric_of
@@ -50,6 +57,19 @@ def read_hosts(documents: Tree, facts: Facts) -> None:
         for entity in entities_of(document):
             for link in uris_at(entity, ["EntityLink"]):
                 _know_initiator(entity, link, facts)
+    _read_bmcs(documents, facts)
+
+
+def _read_bmcs(documents: Tree, facts: Facts) -> None:
+    """Fill in the BMCs that are of one host alone: what resets them concerns no other."""
+    found: dict[str, list[str]] = {}
+    for uri, document in documents.of_type("Manager"):
+        systems = members(document, "Links/ManagerForServers")
+        if document.get("ManagerType") == "BMC" and len(systems) == 1:
+            found.setdefault(systems[0], []).append(uri)
+    for system, managers in found.items():
+        if len(managers) == 1 and facts.entity_hosts.get(system) == system:
+            facts.bmcs[system] = managers[0]
 
 
 def _know_uuid(host: str, document: Mapping[str, Any], facts: Facts) -> None:
@@ -67,27 +87,6 @@ def _know_initiator(entity: Mapping[str, Any], link: str, facts: Facts) -> None:
             facts.durable_hosts.setdefault(name, host)
 
 
-def is_mld(device: Mapping[str, Any]) -> bool:
-    """Return whether a PCIeDevice is an MLD: Type3 with room for several logical devices."""
-    cxl = device.get("CXLDevice")
-    if not isinstance(cxl, Mapping) or cxl.get("DeviceType") != "Type3":
-        return False
-    count = cxl.get("MaxNumberLogicalDevices")
-    return isinstance(count, int) and count > 1
-
-
-def logical_devices(documents: Tree, device: str) -> list[str]:
-    """Return the URIs of a PCIeDevice's CXLLogicalDevices, by number where they have one."""
-    found = documents.below(f"{device}/CXLLogicalDevices")
-    return sorted(found, key=lambda uri: (len(uri), uri))
-
-
-def ld_number(uri: str, siblings: list[str]) -> int:
-    """Return the LD id: the resource's Id where that is a number, else its place from 0."""
-    name = uri.rsplit("/", 1)[-1]
-    return int(name) if name.isdecimal() else siblings.index(uri)
-
-
 def read_units(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     """Fill in units, what names them, where they are plugged, and the chunks that lie in them."""
     _name_devices(documents, facts)
@@ -95,6 +94,7 @@ def read_units(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     read_subsystems(documents, facts)
     _name_other_targets(documents, facts)
     _merge_shared_ports(documents, facts, findings)
+    read_ways(documents, facts)
     _report_durable_names(documents, facts, findings)
     _describe(documents, facts, findings)
     read_memory(documents, facts)
@@ -140,22 +140,8 @@ def _linked_units(document: Mapping[str, Any], facts: Facts) -> frozenset[str]:
     return frozenset()
 
 
-def _targets(documents: Tree, facts: Facts) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
-    """Yield (URI, endpoint, entity links) of endpoints that can be reached."""
-    for uri, document in documents.of_type("Endpoint"):
-        entities = [
-            entity
-            for entity in entities_of(document)
-            if entity.get("EntityRole") != "Initiator"
-            and entity.get("EntityType") not in EXEMPT_ENTITIES
-        ]
-        links = target_links(entities, facts)
-        if links:
-            yield uri, document, links
-
-
 def _name_other_targets(documents: Tree, facts: Facts) -> None:
-    for _uri, _document, links in _targets(documents, facts):
+    for _uri, _document, links in targets(documents, facts):
         for link in links:
             if not units_of(link, facts) or _is_lost_in_chassis(link, documents, facts):
                 facts.entity_units[link] = frozenset({link})
@@ -175,13 +161,13 @@ def _is_lost_in_chassis(link: str, documents: Tree, facts: Facts) -> bool:
 def _merge_shared_ports(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     bind = {fabric.id for fabric in facts.fabrics if fabric.kind is FabricKind.BIND}
     at_port: dict[str, set[str]] = {}
-    for uri, document, links in _targets(documents, facts):
+    for uri, document, links in targets(documents, facts):
         if fabric_of(uri) in bind:
             units = frozenset[str]().union(*(units_of(link, facts) for link in links))
             for port in endpoint_ports(document, facts):
                 at_port.setdefault(port, set()).update(units)
     for port, found in sorted(at_port.items()):
-        if len(found) > 1 and len({_device_of(unit, documents) for unit in found}) > 1:
+        if len(found) > 1 and len({device_of(unit, documents) for unit in found}) > 1:
             one = min(found)
             text = f"shared by {', '.join(sorted(found))}: one unit, {one}"
             findings.append(Finding(FindingKind.CONTRADICTION, port, text))
@@ -189,11 +175,6 @@ def _merge_shared_ports(documents: Tree, facts: Facts, findings: list[Finding]) 
             at_port[port] = {one}
     for port, found in at_port.items():
         facts.port_units[port] = frozenset(found)
-
-
-def _device_of(unit: str, documents: Tree) -> str:
-    device = unit.rsplit("/CXLLogicalDevices/", 1)[0]
-    return device if device in documents and is_mld(documents[device]) else unit
 
 
 def _replace_units(facts: Facts, old: frozenset[str], new: str) -> None:
@@ -204,7 +185,7 @@ def _replace_units(facts: Facts, old: frozenset[str], new: str) -> None:
 
 def _report_durable_names(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     named: dict[str, set[str]] = {}
-    for _uri, document, _links in _targets(documents, facts):
+    for _uri, document, _links in targets(documents, facts):
         for entity in entities_of(document):
             links = list(uris_at(entity, ["EntityLink"]))
             for name in durable_names(entity):
@@ -224,8 +205,10 @@ def _describe(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     fabrics = _fabrics_of_units(documents, facts)
     switch_ports = {uri: key for key, uri in facts.port_uris.items()}
     plugged = _plugged(documents, facts, switch_ports)
-    for unit in sorted({each for units in facts.entity_units.values() for each in units}):
-        within = unit.rsplit("/CXLLogicalDevices/", 1)[0]
+    described = {unit.id for unit in facts.units}
+    units = {each for found in facts.entity_units.values() for each in found}
+    for unit in sorted(units - described):
+        within = unit.rsplit(LDS, 1)[0]
         inside = within if within != unit and within in documents else None
         fabric = fabrics.get(unit) or fabrics.get(inside or "") or ""
         port = plugged.get(unit) or plugged.get(inside or "")
@@ -273,7 +256,7 @@ def _is_shareable(document: Mapping[str, Any]) -> bool:
 
 def _fabrics_of_units(documents: Tree, facts: Facts) -> dict[str, str]:
     found: dict[str, str] = {}
-    for uri, _document, links in _targets(documents, facts):
+    for uri, _document, links in targets(documents, facts):
         for link in links:
             for unit in sorted(units_of(link, facts)):
                 found.setdefault(unit, fabric_of(uri) or "")
@@ -283,7 +266,7 @@ def _fabrics_of_units(documents: Tree, facts: Facts) -> dict[str, str]:
 def _with_wholes(found: dict[str, str], documents: Tree) -> dict[str, str]:
     """Return `found` with what is known of an LD also known of the MLD it lies in."""
     for unit, value in list(found.items()):
-        device = _device_of(unit, documents)
+        device = device_of(unit, documents)
         found.setdefault(device, value)
     return found
 
@@ -291,7 +274,7 @@ def _with_wholes(found: dict[str, str], documents: Tree) -> dict[str, str]:
 def _plugged(documents: Tree, facts: Facts, switch_ports: Iterable[str]) -> dict[str, str]:
     """Return unit -> switch port: by endpoint, by the device's own links, by its chassis."""
     known, found = frozenset(switch_ports), dict[str, str]()
-    for _uri, document, links in _targets(documents, facts):
+    for _uri, document, links in targets(documents, facts):
         for port in endpoint_ports(document, facts):
             for link in links if port in known else ():
                 for unit in sorted(units_of(link, facts)):

@@ -72,10 +72,14 @@ def render_inventory(inventory: Inventory) -> RenderedInventory:
     return render_inventories([inventory])
 
 
-def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
+def render_inventories(
+    inventories: Iterable[Inventory], *, linked_back: bool = True
+) -> RenderedInventory:
     """Return all fabrics of one topology together; a host that several know is one system.
 
-    Raises ValueError where two different things would stand at one URI.
+    Whoever derives the inverse links of endpoints anyway (control.base) does not want them
+    `linked_back`: of a big fabric that takes a while. Raises ValueError where two different
+    things would stand at one URI.
     """
     out = Rendering()
     found = list(inventories)
@@ -83,7 +87,8 @@ def render_inventories(inventories: Iterable[Inventory]) -> RenderedInventory:
         _render_fabric(out, inventory)
     _render_service_collections(out, found)
     render_cables(out, found)
-    out.link_back()
+    if linked_back:
+        out.link_back()
     render_racks(out)
     _render_manager(out)
     _read_meters(out)

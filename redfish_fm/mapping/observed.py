@@ -396,7 +396,6 @@ class ObservedFabric:
         state, own = device_status(seen)
         properties: dict[str, Any] = {}
         unit = self._plugged.units.get(uri)
-        part = None
         if uri in self._index.chunks:
             target = self._plugged.target_around(uri)
             part = None if target is None else self._last.parts.get(target)
@@ -404,7 +403,8 @@ class ObservedFabric:
                 state = "Updating"
         elif unit is not None and unit.target is not None and unit.target.ld is not None:
             pool = self._pools.get(PortId(unit.target.switch, unit.target.port))
-            state, more = ld_shown(unit, unit.target, state, pool, self._last.parts)
+            idle = uri in self._plugged.idle_lds
+            state, more = ld_shown(unit, state, pool, self._last.parts, idle=idle)
             properties |= more
             qos = self._last.qos.get(unit.target)
             properties |= {} if qos is None else bandwidth.properties(qos)

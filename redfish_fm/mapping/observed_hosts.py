@@ -8,10 +8,9 @@ otherwise (`host_states`). Links of its ports are seen by the fabrics.
 from collections.abc import Mapping
 from typing import Any
 
-from redfish_fm.fabric.model import Host
 from redfish_fm.fabric.power import HostState, PowerState, ResetType
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.host_scene import chassis_uri, manager_uri, system_uri
+from redfish_fm.mapping.host_scene import chassis_uri, system_uri
 from redfish_fm.mapping.host_states import draw_w, power_patches
 from redfish_fm.mapping.power import BOOT_VALUES, MANAGER_RESETS
 from redfish_fm.mapping.statuses import Patch, Statuses
@@ -81,16 +80,17 @@ class ObservedHosts:
             if before == state:
                 continue
             self._last[host] = state
-            self._say(host, facts.hosts.get(system_of(host)), resets[host], state)
+            self._say(host, facts, resets[host], state)
             if before is not None and state.boots > before.boots:
                 started.append(host)
         return started
 
     def _say(
-        self, host_id: str, host: Host | None, resets: frozenset[ResetType], state: HostState
+        self, host_id: str, facts: Facts, resets: frozenset[ResetType], state: HostState
     ) -> None:
         self.rendered += 1
         system = system_of(host_id)
+        host, bmc = facts.hosts.get(system), facts.bmcs.get(system)
         patches: dict[str, Patch] = {}
         if host is not None:
             patches = power_patches(host, state.power.powered)
@@ -105,8 +105,8 @@ class ObservedHosts:
             own["Boot"] = {**own.get("Boot", {}), **_BOOT_VALUES}
             if state.power is PowerState.POWERING_ON:
                 own["BootProgress"] = _BOOTING
-        if host is not None and host.bmc is not None:
-            patches[manager_uri(host_id)] = _manager(manager_uri(host_id), state)
+        if bmc is not None:
+            patches[bmc] = _manager(bmc, state)
         gone = self._said.get(host_id, frozenset()) - patches.keys()
         self._said[host_id] = frozenset(patches)
         self._statuses.power({**patches, **{uri: {} for uri in gone}})

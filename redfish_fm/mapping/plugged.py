@@ -40,6 +40,7 @@ class Plugged:
         self.metrics_of = {uri: switch for (name, switch), uri in facts.switch_metrics.items()
                            if name == fabric}  # fmt: skip
         """SwitchMetrics -> the switch whose ports they sum up."""
+        self.idle_lds = frozenset(facts.idle_lds)
         self._sources = facts.state_sources
         self._containers = facts.containers
         self._switch_chassis = [(uri, facts.switch_chassis.get(uri))
@@ -102,10 +103,13 @@ class Plugged:
                 self.shown_by.setdefault(port, []).append(sums[port_id.switch])
 
     def _add(self, resource: str, port: str) -> None:
-        if port in self.port_ids:
-            ports = self.ports_of.setdefault(resource, [])
-            if port not in ports:
-                ports.append(port)
+        if port not in self.port_ids:
+            return
+        ports = self.ports_of.get(resource)
+        if ports is None:
+            self.ports_of[resource] = [port]
+        elif port not in ports:
+            ports.append(port)
 
     def _port(self, target: BindTarget) -> str | None:
         return self.port_uris.get(PortId(target.switch, target.port))

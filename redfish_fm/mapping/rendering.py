@@ -55,14 +55,10 @@ class Rendering:
             # Most are true, which is told faster than what they are not.
             if value or (value is not None and value != ""):
                 document[key] = value
-        if uri in self.documents and self.documents[uri] != document:
+        if not self.documents.add(uri, document, type_name in FINISHED):
             raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
         if "Status" in document:
             self.with_status[uri] = None
-        if type_name in FINISHED:
-            self.documents.finish(uri, document)
-            return document
-        self.documents[uri] = document
         if type_name == "Endpoint":
             self._endpoints.append(uri)
         return document
@@ -70,7 +66,8 @@ class Rendering:
     def collection(self, uri: str, member: str, name: str) -> dict[str, str]:
         """Add a collection without Members, which are derived; return a link to it."""
         odata_type = collection_type(member)
-        self.documents.finish(uri, {"@odata.id": uri, "@odata.type": odata_type, "Name": name})
+        document = {"@odata.id": uri, "@odata.type": odata_type, "Name": name}
+        self.documents.add(uri, document, finished=True)
         return ref(uri)
 
     def link_back(self) -> None:

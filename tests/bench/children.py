@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,8 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).resolve().parents[2]
 USER, PASSWORD = "admin", "bench-Pa55word-not-secret"
 START_TIMEOUT_S = 120.0
+_CALM_CPU_S = 0.25
+"""Per second: less is what looking again at a big fabric now and then takes."""
 _READY = re.compile(r"ready URL=(\S+)")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -111,6 +114,16 @@ class Child:
             return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
         fields = (place / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def wait_calm(self, timeout_s: float = 30.0) -> bool:
+        """Wait until the first look, which goes on after "ready", is over; False: it never was."""
+        end_s = time.monotonic() + timeout_s
+        while time.monotonic() < end_s:
+            before_s = self.cpu_s()
+            time.sleep(1)
+            if self.cpu_s() - before_s < _CALM_CPU_S:
+                return True
+        return False
 
     def rss_bytes(self) -> int:
         """Return the resident memory."""

@@ -12,7 +12,7 @@ PORT = {"@odata.id": "/p", "@odata.type": "#Port.v1_18_0.Port", "Links": {}}
 
 def both() -> Documents:
     documents = Documents({"/p": PORT})
-    documents.finish("/f", FUNCTION)
+    assert documents.add("/f", FUNCTION, finished=True)
     return documents
 
 

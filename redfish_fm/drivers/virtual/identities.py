@@ -6,6 +6,7 @@ equal specs give equal identities and two topologies never share one.
 
 import hashlib
 import uuid
+from functools import lru_cache
 
 from redfish_fm.drivers.virtual.source import Problems
 from redfish_fm.drivers.virtual.spec import TopologySpec
@@ -67,8 +68,7 @@ class Identities:
 
     def part_number(self, model: str) -> str:
         """Return a part number: one for each model, the same in every topology."""
-        digest = hashlib.blake2s(model.encode(), digest_size=4).digest()
-        return f"RF-{int.from_bytes(digest) % 1_000_000:06d}-{chr(ord('A') + digest[0] % 8)}1"
+        return _part_number(model)
 
     def mac(self, what: str, name: str) -> str:
         """Return a MAC address out of those that are locally administered."""
@@ -105,3 +105,9 @@ class Identities:
 
     def _key(self, what: str, name: str) -> str:
         return f"{self._spec.name}/{what}/{name}"
+
+
+@lru_cache(maxsize=64)
+def _part_number(model: str) -> str:
+    digest = hashlib.blake2s(model.encode(), digest_size=4).digest()
+    return f"RF-{int.from_bytes(digest) % 1_000_000:06d}-{chr(ord('A') + digest[0] % 8)}1"

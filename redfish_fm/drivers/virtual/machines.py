@@ -108,6 +108,11 @@ class Machines:
         self.advance()
         return host not in self._silent
 
+    def states(self) -> dict[str, HostState]:
+        """Return the true state of every host whose BMC answers."""
+        self.advance()
+        return {host: m.seen for host, m in self._hosts.items() if host not in self._silent}
+
     def state(self, host: str) -> HostState:
         """Return the true state of a host. Raises KeyError for an unknown one."""
         self.advance()

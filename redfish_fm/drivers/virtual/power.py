@@ -79,9 +79,8 @@ class VirtualPower:
         self._check_open()
         await self._fabric_clock.sleep(self._command_s)
         self._check_open()
-        machines = self.machines
-        seen = {host: machines.state(host) for host in machines.hosts if machines.reachable(host)}
-        if machines.hosts and not seen:
+        seen = self.machines.states()
+        if self.machines.hosts and not seen:
             raise DriverUnavailable("no BMC answers")
         return seen
 

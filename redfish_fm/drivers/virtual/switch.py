@@ -42,6 +42,9 @@ from redfish_fm.fabric.model import (
 _BY_HEALTH = ("OK", "Warning", "Critical")
 
 
+_USUAL = PortCondition()
+
+
 class SimulatedSwitch:
     """The state of one switch. `bindings` holds bound vPPBs only, `errors` ports that had some.
 
@@ -255,7 +258,7 @@ class SimulatedSwitch:
         return None
 
     def _condition(self, port: str) -> PortCondition:
-        return self.conditions.get(port, PortCondition())
+        return self.conditions.get(port, _USUAL)
 
     def _link(self, port: str) -> Negotiated | None:
         """Return what the link of a port runs at, None while it is not up."""

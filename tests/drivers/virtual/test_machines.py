@@ -293,3 +293,26 @@ async def test_a_host_that_was_discovered_off_is_off_until_it_is_started(tmp_pat
     again = create([Hardware(inventory, clock)], clock, clock, tmp_path)
     assert again.machines.state(HOST).power is STARTS
     await again.close()
+
+
+class Counting(Machines):
+    """Counts how often time passes."""
+
+    advances = 0
+
+    def advance(self) -> None:
+        self.advances += 1
+        super().advance()
+
+
+@in_virtual_time
+@pytest.mark.parametrize("count", [2, 300])
+async def test_a_look_goes_through_all_hosts_once_however_many_there_are(count: int) -> None:
+    clock = VirtualClock()
+    machines = Counting([f"host{n}" for n in range(count)], (), clock)
+    machines.silence("host1")
+    driver = VirtualPower(machines, clock, clock)
+    machines.advances = 0
+    assert len(await driver.observe()) == count - 1
+    assert machines.advances == 1
+    await driver.close()
