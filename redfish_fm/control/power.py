@@ -78,6 +78,8 @@ class PowerLoop:
         self._changed_s: dict[str, float] = {}
         self._since_s: dict[str, float] = {}
         self._sending: set[str] = set()
+        self._started: set[str] = set()
+        self._looks = 0
         self._new: list[Operation] = []
         self._wake = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -131,12 +133,15 @@ class PowerLoop:
     async def _guarded_look(self) -> None:
         """Look once, and judge what has no answer. What fails costs time, not truth."""
         try:
-            seen = await self._look()
+            try:
+                seen = await self._look()
+                self._say(None)
+            except DriverUnavailable as error:
+                seen = {}
+                self._machines = {uri: replace(m, state=None) for uri, m in self._machines.items()}
+                self._say(f"no BMC answers: {error}")
+            # Whether anybody answers or not: what has had its time is over.
             await self._judge(seen)
-            self._say(None)
-        except DriverUnavailable as error:
-            self._machines = {uri: replace(m, state=None) for uri, m in self._machines.items()}
-            self._say(f"no BMC answers: {error}")
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
         except Exception:
@@ -147,12 +152,36 @@ class PowerLoop:
     async def _look(self) -> Mapping[str, HostState]:
         """Ask all BMCs and publish what they say, one look at a time. Raises DriverUnavailable."""
         async with self._turn:
-            seen = await self._observe()
-            async with self._published.looking:
-                started = await self._show(seen)
-        for host in started:
-            await self._writer.submit(functools.partial(booted, system_of(host)), ACTOR)
+            seen = await self._look_in_turn()
+        await self._spend_once()
         return seen
+
+    async def _look_since(self) -> None:
+        """Look, unless somebody else's look has begun since: of many who ask at once, one does."""
+        known = self._looks
+        async with self._turn:
+            if self._looks == known:
+                await self._look_in_turn()
+        await self._spend_once()
+
+    async def _look_in_turn(self) -> Mapping[str, HostState]:
+        self._looks += 1
+        seen = await self._observe()
+        async with self._published.looking:
+            await self._show(seen)
+        return seen
+
+    async def _spend_once(self) -> None:
+        """Spend what was meant for one start of a host. What can not be stored is tried again."""
+        started, self._started = self._started, set()
+        if not started:
+            return
+        try:
+            systems = sorted(map(system_of, started))
+            await self._writer.submit(functools.partial(booted, systems), ACTOR)
+        except RedfishError:
+            self._started |= started
+            raise
 
     async def _observe(self) -> Mapping[str, HostState]:
         try:
@@ -172,17 +201,22 @@ class PowerLoop:
         uris = {host: system_of(host) for host in found}
         return {host: found[host] for host, uri in uris.items() if is_system(uri) and uri in known}
 
-    async def _show(self, seen: Mapping[str, HostState]) -> list[str]:
-        """Publish what was seen; return which hosts were started since the look before."""
+    async def _show(self, seen: Mapping[str, HostState]) -> None:
+        """Publish what was seen, and note which hosts were started since the look before.
+
+        A host at a time, so that requests are answered in between where many have changed.
+        """
         self._note_changes(seen)
         facts = self._published.base.facts
-        started = self._observed.look(facts, self._resets or {}, seen)
+        for host, started in self._observed.look_in_parts(facts, self._resets or {}, seen):
+            if started:
+                self._started.add(host)
+            await asyncio.sleep(0)
         now = date_time(self._clock.wall_s())
         for number, patches in enumerate(self._published.statuses.patches_in_parts(now, PART)):
             if number:
                 await asyncio.sleep(0)
             self._announcer.touched(self._published.observe(patches))
-        return started
 
     def _note_changes(self, seen: Mapping[str, HostState]) -> None:
         machines: dict[str, Machine] = {}
@@ -220,7 +254,7 @@ class PowerLoop:
                 await self._driver.reset(wish.host, wish.asked, deadline_s)
             with contextlib.suppress(DriverUnavailable):
                 # Whoever is told that it was accepted sees what has become of it.
-                await self._look()
+                await self._look_since()
             await self._operations.complete(operation)
         except (DriverRejected, DriverUnsupported) as error:
             await self._refused(operation, str(error))

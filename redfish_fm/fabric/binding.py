@@ -5,7 +5,7 @@ towards the wanted bindings are `plan`, offered here and written in fabric.plann
 DESIGN section 4 (wanted to hardware) and 6 (what binds by zone, what by connection).
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from redfish_fm.fabric import reach
@@ -218,7 +218,22 @@ class _Ledger:
             if other.holders and (exclusive or other.host == host):
                 rule = Rule.VPPB_HELD if other.host == host else Rule.HOST_SHARING
                 return Violation(rule, subject, min(other.holders), None, (host, other.host))
+        for other in self._records_around(unit.id):
+            if other.holders and other.host != host:
+                rule = Rule.HOST_SHARING
+                return Violation(rule, subject, min(other.holders), None, (host, other.host))
         return self._make(unit, host, holder, subject)
+
+    def _records_around(self, unit_id: str) -> Iterator[Binding]:
+        """Yield the records of exclusive units that contain the unit or lie within it.
+
+        Rules refuse a change that gives these to two hosts; zones of an import may do so already.
+        """
+        index = self._index
+        exclusive = index.exclusive(unit_id)
+        for around in index.units_around(unit_id):
+            if exclusive or index.exclusive(around):
+                yield from self._records_of(around)
 
     def _make(self, unit: Unit, host: str, holder: str, subject: str) -> Violation | None:
         target = unit.target

@@ -3,7 +3,7 @@
 Pure. Knows units and sums over them; not which zones and connections the sums come from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.model import BindTarget
@@ -69,6 +69,15 @@ class UnitIndex:
     def units_within(self, unit_id: str) -> frozenset[str]:
         """Return the units that lie directly within the unit."""
         return self._units_within.get(unit_id)
+
+    def units_around(self, unit_id: str) -> Iterator[str]:
+        """Yield what contains the unit, and all that lies within it: what is taken with it."""
+        yield from self.units_above(unit_id)
+        todo = [*self.units_within(unit_id)]
+        while todo:
+            inner = todo.pop()
+            todo += self.units_within(inner)
+            yield inner
 
     def units_of_target(self, target: BindTarget) -> frozenset[str]:
         """Return the units that are bound through `target`: one, unless the inventory is wrong."""

@@ -331,15 +331,15 @@ def _put_fan(out: Rendering, core: Core, fan: _Fan, number: int, enclosure: Encl
 def _put_assembly(out: Rendering, core: Core, enclosure: Enclosure) -> dict[str, str]:
     """Add what is exchanged as one piece: power supplies and fans."""
     uri = uris.ASSEMBLY.format(chassis=core.chassis)
-    supplies = [(part, "PowerSupply", "PSU") for part in enclosure.power_supplies]
-    fans = [(part, "Fan", "FAN") for part in enclosure.fans]
+    supplies = [(part, "PowerSupply") for part in enclosure.power_supplies]
+    fans = [(part, "Fan") for part in enclosure.fans]
     out.put(
         uri,
         "Assembly",
         f"Parts of {core.name}",
         Assemblies=[
             _assembly(uri, number, part, context)
-            for number, (part, context, _) in enumerate((*supplies, *fans))
+            for number, (part, context) in enumerate((*supplies, *fans))
         ],
     )
     return ref(uri)

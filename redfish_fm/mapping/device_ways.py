@@ -247,17 +247,20 @@ def _ports(device: Device, ports: Sequence[PortId], binder: Binder) -> Iterator[
     whole = device_uri(device)
     several = len(ports) > 1
     ld = next(iter(logical_devices(device)), None)
+    within = None
     for head, port in enumerate(ports, 1):
-        # The further ways lie within the first: whoever has one way has the device.
-        first = head == 1
+        # Each further way lies within the one before: whoever has one way has the device, while
+        # two that only lie within the same third would not take each other.
+        unit = whole if head == 1 else function_uri(device, head_function_id(head, 0))
         yield Way(
-            whole if first else function_uri(device, head_function_id(head, 0)),
+            unit,
             f"{device.id}-p{head}" if several else device.id,
             f"{device.name}, port {head}" if several else device.name,
-            None if first else whole,
+            within,
             port,
             BindTarget(port.switch, port.port),
             binder,
             ld=ld,
             head=head if several else None,
         )
+        within = unit

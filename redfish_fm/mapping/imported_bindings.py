@@ -1,7 +1,8 @@
 """Which bindings a mockup's own zones and connections imply, and on which vPPBs.
 
 Pure. A vPPB whose document already names the unit keeps it; other units take free ones. These
-bindings are both what the service wants and what the virtual switch starts with.
+bindings are both what the service wants and what the virtual switch starts with. Where zones give
+one thing to two hosts, the first has it: whole, in part, or by another way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,17 +25,28 @@ def implied_bindings(
     documented = dict(_documented(documents, facts))
     reserved = frozenset(documented.values())
     for holder, fabric, unit, host in _claims(index):
-        others = [each for each in index.bindings_of_unit(unit) if each.host != host]
+        others = {each for each in _hosts_around(index, unit) if each != host}
         same = [each for each in index.bindings_of_unit(unit) if each.host == host]
         if others:
-            told = ", ".join(sorted({each.host for each in others}))
-            text = f"{unit} is already bound for {told}, not for {host}"
+            told = ", ".join(sorted(others))
+            text = f"{unit} is already bound for {told}, whole or in part, not for {host}"
             findings.append(Finding(FindingKind.CONTRADICTION, holder, text))
         elif same:
             index.put_binding(replace(same[0], holders=same[0].holders | {holder}))
         else:
             _bind(index, documented, reserved, (holder, fabric, unit, host), findings)
     return [index.bindings[vppb] for vppb in sorted(index.bindings)]
+
+
+def _hosts_around(index: FabricIndex, unit: str) -> Iterator[str]:
+    """Yield the hosts for which the unit is bound, what it lies in, or what lies in it."""
+    todo = [unit]
+    while todo:
+        inner = todo.pop()
+        todo += index.units_within(inner)
+        yield from (each.host for each in index.bindings_of_unit(inner))
+    for above in index.units_above(unit):
+        yield from (each.host for each in index.bindings_of_unit(above))
 
 
 def _claims(index: FabricIndex) -> Iterator[tuple[str, str, str, str]]:

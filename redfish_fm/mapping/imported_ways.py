@@ -173,13 +173,15 @@ def _put_units(
     facts.resource_ports[device] = next(iter(units))
     if heads:
         facts.units.append(Unit(device, fabric, Binder.NOTHING, exclusive=False))
+    within = device if heads else None
     for port, unit in units.items():
         _, place = facts.port_at(port) or ("", None)
         if place is None:
             continue
         target = BindTarget(place.switch, place.port)
-        within = None if unit == device else device
         facts.units.append(Unit(unit, fabric, Binder.ZONE, target=target, within=within))
+        # As native ones (`device_ways`): further ways lie one within the other, heads side by side.
+        within = device if heads else unit
         facts.target_units[fabric, target] = unit
         facts.port_units[port] = frozenset({unit})
         if LDS in unit:

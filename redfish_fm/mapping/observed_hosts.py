@@ -5,7 +5,7 @@ LastResetTime, the Actions that a BMC can carry out, and all that a host without
 otherwise (`host_states`). Links of its ports are seen by the fabrics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from redfish_fm.fabric.power import HostState, PowerState, ResetType
@@ -71,19 +71,29 @@ class ObservedHosts:
 
         A host whose BMC does not answer keeps what was last seen of it.
         """
+        parts = self.look_in_parts(facts, resets, seen)
+        return [host for host, started in parts if started]
+
+    def look_in_parts(
+        self,
+        facts: Facts,
+        resets: Mapping[str, frozenset[ResetType]],
+        seen: Mapping[str, HostState],
+    ) -> Iterator[tuple[str, bool]]:
+        """Look as `look` does; yield (host, whether it was started) after each that is said anew.
+
+        What has no power takes some 10 ms to say. Nobody else may look meanwhile.
+        """
         if facts is not self._facts:
             self._facts, self._last = facts, {}
             self._statuses.meter(facts)
-        started = []
         for host, state in seen.items():
             before = self._last.get(host)
             if before == state:
                 continue
             self._last[host] = state
             self._say(host, facts, resets[host], state)
-            if before is not None and state.boots > before.boots:
-                started.append(host)
-        return started
+            yield host, before is not None and state.boots > before.boots
 
     def _say(
         self, host_id: str, facts: Facts, resets: frozenset[ResetType], state: HostState

@@ -4,7 +4,7 @@ Pure. Redfish: ComputerSystem.v1_27_0 Reset and Boot, Manager.v1_24_0 Reset. A r
 wanted state: it is a command, recorded as an operation until its BMC has answered (decision 0010).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -84,16 +84,20 @@ def patch(write: Write, tip: Tip) -> Draft:
     return generic.patch(write, tip)
 
 
-def booted(uri: str, tip: Tip) -> Draft:
-    """Return the draft after a start of the system at `uri`: what was meant once is spent."""
-    raw = tip.overlay(uri)
+def booted(uris: Iterable[str], tip: Tip) -> Draft:
+    """Return the draft after a start of the systems at `uris`: what was meant once is spent."""
+    spent = (_spent(uri, tip.overlay(uri)) for uri in uris)
+    edits = tuple(edit for edit in spent if edit is not None)
+    return Draft(OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION, "", edits)
+
+
+def _spent(uri: str, raw: bytes | None) -> Edit | None:
     overlay = {} if raw is None else msgspec.json.decode(raw, type=dict[str, Any])
     boot = overlay.get("Boot") or {}
-    if raw is None or boot.get(_OVERRIDE) != "Once":
-        return Draft(OutcomeKind.NO_OPERATION, uri)
+    if boot.get(_OVERRIDE) != "Once":
+        return None
     after = {**overlay, "Boot": {**boot, **_SPENT}}
-    edit = Edit(Space.OVERLAY, uri, raw, msgspec.json.encode(after, order="sorted"))
-    return Draft(OutcomeKind.CHANGED, uri, (edit,))
+    return Edit(Space.OVERLAY, uri, raw, msgspec.json.encode(after, order="sorted"))
 
 
 def _asking(write: Write, machine: Machine, asked: ResetType | None) -> Draft:

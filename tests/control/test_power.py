@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from redfish_fm.fabric.power import HostState, PowerState, ResetType
 from redfish_fm.redfish.changes import Space
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, WriteKind
+from redfish_fm.store.base import StoreFull
 from redfish_fm.store.memory import DurableState
 from tests.control.builders import PCIE_FABRIC, Rig, keys, pcie, refused, running_kernel
 from tests.drivers.fabrics import CXL, PCIE, machines_of
@@ -354,3 +356,53 @@ async def test_a_faulty_driver_ends_nobody() -> None:
         assert (await reset(rig, "ForceOff", OTHER)).kind is OutcomeKind.CHANGED
         assert power(rig, OTHER) == "Off"
         assert not rig.running.done()
+
+
+@in_virtual_time
+async def test_a_command_of_unknown_outcome_ends_also_where_no_bmc_answers_any_more() -> None:
+    async with running_kernel(power=PowerPolicy(operation_s=30.0)) as rig:
+        await rig.kernel.first_observed(60)
+        fault(rig, Dropped())
+        outcome = await reset(rig, "ForceRestart")
+        assert rig.machines is not None
+        for host in rig.machines.hosts:
+            rig.machines.silence(host)
+        await asyncio.sleep(40.0)
+        assert outcome.task is not None
+        assert rig.get(outcome.task)["TaskState"] == "Exception"
+        assert power(rig) == "On"
+
+
+@in_virtual_time
+async def test_what_was_meant_for_one_start_is_spent_when_the_store_can_write_again() -> None:
+    full: list[StoreFull] = []
+    strike = lambda _: full[0] if full else None  # noqa: E731 - a fault of the store
+    async with running_kernel(power=PowerPolicy(), fault_before=strike) as rig:
+        await rig.kernel.first_observed(60)
+        once = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}
+        await rig.patch(SYSTEM, {"Boot": once})
+        full.append(StoreFull("full"))
+        assert rig.machines is not None
+        rig.machines.execute("host1", ResetType.FORCE_RESTART)
+        await asyncio.sleep(10.0)
+        assert rig.get(SYSTEM)["Boot"]["BootSourceOverrideEnabled"] == "Once"
+        full.clear()
+        await asyncio.sleep(10.0)
+        assert rig.get(SYSTEM)["Boot"]["BootSourceOverrideEnabled"] == "Disabled"
+        await rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_many_commands_at_once_are_shown_by_few_looks() -> None:
+    hosts = tuple(replace(PCIE.hosts[0], id=f"host{n}", name=f"host{n}") for n in range(1, 41))
+    async with running_kernel(
+        power=PowerPolicy(observe_interval_s=60.0), inventories=(replace(PCIE, hosts=hosts), CXL)
+    ) as rig:
+        await rig.kernel.first_observed(60)
+        loop = rig.kernel.power
+        assert loop is not None
+        before = loop._looks  # noqa: SLF001
+        uris = [f"/redfish/v1/Systems/host{n}" for n in range(1, 41)]
+        await asyncio.gather(*(reset(rig, "ForceOff", uri) for uri in uris))
+        assert {power(rig, uri) for uri in uris} == {"Off"}
+        assert loop._looks - before < 10  # noqa: SLF001

@@ -140,7 +140,6 @@ def test_mixed_comes_out_as_it_went_in_and_every_way_to_a_device_is_guarded(tmp_
             (409, "host2-2", "dpnvme1-p2"),
             (409, "host2-1", "mhnic1-h1"),
             (201, "host2-1", "mhnic1-h2"),
-            (201, "host1-2", "dpnvme1-p2"),
         )
         client.close()
         assert service.terminate() == 0

@@ -318,3 +318,22 @@ def test_what_one_holder_gives_up_and_another_takes_stays_bound(index: FabricInd
     wanted = {"c1": frozenset[tuple[str, str]](), "c2": frozenset({("M1.0", "H1")})}
     after = replace(before, holders=frozenset({"c2"}))
     assert binding_deltas(index, wanted, ()) == BindingDelta(changed=((before, after),))
+
+
+@pytest.mark.parametrize(
+    ("bound", "asked"), [("D1", "D2"), ("D2", "D1"), ("D1", "D3"), ("D3", "D1")]
+)
+def test_what_is_bound_whole_or_by_another_way_is_bound_for_no_second_host(
+    index: FabricIndex, bound: str, asked: str
+) -> None:
+    for unit, within in (("D2", "D1"), ("D3", "D2")):
+        before = index.units[unit]
+        index.remove_unit(unit)
+        index.put_unit(replace(before, within=within))
+    index.put_binding(binding(bound, 1))
+    delta = binding_delta(index, "y", frozenset({(asked, "H2")}), frozenset())
+    assert delta.granted == ()
+    assert [each.rule for each in delta.violations] == [Rule.HOST_SHARING]
+    assert binding_delta(index, "y", frozenset({(asked, "H1")}), frozenset()).violations == ()
+    moved = binding_deltas(index, {"z": frozenset(), "y": frozenset({(asked, "H2")})}, frozenset())
+    assert (moved.violations, [each.unit for each in moved.granted]) == ((), [asked])

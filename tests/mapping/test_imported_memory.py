@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.imported_memory import chunks_with_lds
 from redfish_fm.mapping.writes import prepare
 from redfish_fm.redfish.writes import OutcomeKind, Write, WriteKind
@@ -120,3 +121,18 @@ def test_a_chunk_that_only_its_ld_names_gets_the_link() -> None:
     assert completed.keys() == {chunk}
     assert completed[chunk]["Links"] == {"Endpoints": [], "CXLLogicalDevices": links(ld)}
     assert chunks_with_lds({**documents, **completed}) == {}
+
+
+def test_an_ld_is_idle_that_has_neither_memory_nor_regions() -> None:
+    def ld(**more: Any) -> dict[str, Any]:
+        return {"@odata.type": "#CXLLogicalDevice.v1_3_0.CXLLogicalDevice", **more}
+
+    place = "/redfish/v1/Chassis/C/PCIeDevices/D/CXLLogicalDevices"
+    regions = {"@odata.id": f"{place}/2/MemoryRegions"}
+    found = {
+        f"{place}/0": ld(),
+        f"{place}/1": ld(MemorySizeMiB=0),
+        f"{place}/2": ld(MemorySizeMiB=0, MemoryRegions=regions),
+        f"{place}/3": ld(MemorySizeMiB=1024),
+    }
+    assert analyse(found).facts.idle_lds == [f"{place}/1"]

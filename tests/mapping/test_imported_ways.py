@@ -1,11 +1,12 @@
 """Imported devices on several ports: our own `mixed` as documents, and what others may have."""
 
+import itertools
 from functools import cache
 from typing import Any
 
 import pytest
 
-from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.drivers.virtual.topology import load, read
 from redfish_fm.fabric.inventory import defects
 from redfish_fm.fabric.model import Attachment, Device, Port
 from redfish_fm.fabric.values import Binder
@@ -26,6 +27,14 @@ Documents = dict[str, dict[str, Any]]
 @cache
 def native() -> RenderedInventory:
     return render_inventories(list(load("mixed", MOCKUPS).inventories()))
+
+
+def three_ways() -> RenderedInventory:
+    """`mixed` with a drive on three ports."""
+    text = (MOCKUPS / "mixed.yaml").read_text()
+    two, three = "ports: all\n", "ports: [pcie1, pcie1, pcie2]\n"
+    assert text.count(two) == 1
+    return render_inventories(list(read(text.replace(two, three), "three").inventories()))
 
 
 def documents() -> Documents:
@@ -132,6 +141,19 @@ def test_an_endpoint_that_means_the_device_means_the_way_at_its_port(tip: Memory
     assert tip.index.endpoints[made.uri].units == {tip.facts.ways[DRIVE][second]}
 
 
+@pytest.mark.parametrize("through_an_import", [False, True])
+def test_of_three_ways_any_two_are_for_one_host(through_an_import: bool) -> None:
+    found = three_ways()
+    plain = dict(found.documents)
+    tip = imported_tip(plain) if through_an_import else MemoryTip(plain, found.facts)
+    assert len(tip.facts.ways[DRIVE]) == 3
+    for first, second in itertools.permutations((1, 2, 3), 2):
+        zone = tip.post(f"{PCIE}/Zones", pcie("host1-1", f"dpnvme1-p{first}"))
+        with refusal(409, "Base.ResourceInUse"):
+            tip.post(f"{PCIE}/Zones", pcie("host2-1", f"dpnvme1-p{second}"))
+        tip.delete(zone.uri)
+
+
 # -- what others may have ------------------------------------------------------------------------
 
 
@@ -149,9 +171,11 @@ def exclusive(found: Documents) -> bool:
     facts = analyse(found).facts
     (whole,) = [unit for unit in facts.units if unit.id == NIC]
     within = {unit.id: unit.within for unit in facts.units}
-    others = [unit for unit in facts.ways[NIC].values() if unit != NIC]
-    assert len(others) == (3 if whole.exclusive else 4)
-    assert all(within[unit] == NIC for unit in others)
+    found_within = [within[unit] for unit in facts.ways[NIC].values()]
+    if whole.exclusive:
+        assert found_within == [None, *[*facts.ways[NIC].values()][:-1]]
+    else:
+        assert found_within == [NIC] * 4
     return whole.exclusive
 
 
@@ -212,3 +236,21 @@ def test_logical_devices_of_an_mld_on_several_ports_stay_units_of_their_own() ->
     lds = {unit.id: unit for unit in facts.units if unit.within == MEMORY}
     assert len(lds) == 2
     assert {unit.binder for unit in lds.values()} == {Binder.CONNECTION}
+
+
+def test_logical_devices_of_one_mld_are_bound_for_several_hosts() -> None:
+    found = documents()
+    for n in (1, 2):
+        chunk = f"/redfish/v1/Chassis/fixed1/MemoryDomains/{n}/MemoryChunks/1"
+        host = min(uri for uri in found if uri.startswith(f"{CXL}/Endpoints/host{n}-"))
+        target = f"{CXL}/Endpoints/fixed1-ld{n}"
+        ends = {"InitiatorEndpoints": links(host), "TargetEndpoints": links(target)}
+        found[f"{CXL}/Zones/{n}"] = a_member("Zone", **zone_body(host, target))
+        rows = [{"MemoryChunk": {"@odata.id": chunk}}]
+        found[f"{CXL}/Connections/{n}"] = a_member("Connection", MemoryChunkInfo=rows, Links=ends)
+    meaning = analyse(found)
+    assert {(each.host[-1], each.target.ld) for each in meaning.bindings} == {("1", 1), ("2", 2)}
+
+
+def a_member(name: str, **more: Any) -> dict[str, Any]:
+    return {"@odata.type": f"#{name}.v1_0_0.{name}", **more}

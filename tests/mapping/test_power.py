@@ -140,3 +140,14 @@ def test_only_systems_are_reset_whatever_an_import_knows_a_host_by() -> None:
     for uri in ("/redfish/v1/Fabrics/CXL/Endpoints/I1", "/redfish/v1/Systems/a/Processors/1",
                 "/redfish/v1/Systems/", "NQN:X"):  # fmt: skip
         assert not is_system(uri)
+
+
+def test_a_look_in_parts_says_one_host_at_a_time() -> None:
+    rendered = render_inventories([PCIE, CXL])
+    statuses = Statuses()
+    hosts = ObservedHosts(statuses)
+    both = {"host1": ALL, "host2": ALL}
+    parts = hosts.look_in_parts(rendered.facts, both, {"host1": OFF, "host2": OFF})
+    assert (next(parts), hosts.rendered) == (("host1", False), 1)
+    assert (next(parts), hosts.rendered) == (("host2", False), 2)
+    assert next(parts, None) is None

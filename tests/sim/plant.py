@@ -14,6 +14,7 @@ from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.drivers.virtual.refusals import Forgets
 from redfish_fm.drivers.virtual.state import LateCommand
 from redfish_fm.fabric.model import (
+    Allocate,
     Bind,
     BindTarget,
     Deallocate,
@@ -46,6 +47,8 @@ class CountingFaults(FaultPlan):
         self.lied: set[VppbId | BindTarget] = set()
         self.misled: set[BindTarget] = set()
         """What some host was said to have, or to have no more, and it was not so."""
+        self.imagined: set[BindTarget] = set()
+        """Parts that were said to have been allocated or given back, and were not."""
 
     def draw(self, step: Step) -> Fault | None:
         self.sent.set()
@@ -59,6 +62,8 @@ class CountingFaults(FaultPlan):
         self.lied.add(step.vppb if isinstance(step, Bind | Unbind) else step.target)
         if isinstance(step, Bind | Unbind):
             self.misled.add(step.target)
+        if isinstance(step, Allocate | Deallocate):
+            self.imagined.add(step.target)
         super().claim(step, before)
 
 
@@ -121,7 +126,7 @@ class Plant(Hardware):
         """Return everything that two hosts reach at this moment."""
         held = sorted(self.held().items())
         return [
-            Double(one, other, target, self.is_ours(one) and self.is_ours(other))
+            Double(one, other, target, self._is_to_blame(one, other, target))
             for number, (one, target) in enumerate(held)
             for other, second in held[number + 1 :]
             if self.host(one) != self.host(other) and collide(self.devices, target, second)
@@ -135,9 +140,27 @@ class Plant(Hardware):
         """Whether only our commands, truthfully reported, made this vPPB what it is."""
         return self.origin.get(vppb) != "outside" and vppb not in self.faults.lied
 
+    def _is_to_blame(self, one: VppbId, other: VppbId, target: BindTarget) -> bool:
+        """Whether we alone let two hosts reach `target`.
+
+        Not where a switch that binds anything claimed to have made the part they were to share.
+        """
+        return self.is_ours(one) and self.is_ours(other) and target not in self.faults.imagined
+
     def is_honest(self, target: BindTarget) -> bool:
-        """Whether nobody else had a hand in a part, and nothing was ever claimed of it."""
-        return target not in self.meddled and target not in self.faults.lied
+        """Whether nobody else had a hand in a part, and nothing was ever claimed of it.
+
+        By whichever port of its device: what is in it is the same.
+        """
+        doubtful = self.meddled | {
+            each for each in self.faults.lied if isinstance(each, BindTarget)
+        }
+        device = self.devices.at(target)
+        if device is None or target in doubtful:
+            return target not in doubtful
+        key = device.key(target)
+        return not any(self.devices.at(each) is device and device.key(each) == key
+                       for each in doubtful)  # fmt: skip
 
     # -- what happens --------------------------------------------------------------------------
 

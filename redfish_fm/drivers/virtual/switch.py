@@ -72,6 +72,10 @@ class SimulatedSwitch:
         self._forgets = forgets
         self._networked = networked
         self._ports: dict[str, Port] = {port.id.port: port for port in facts.ports}
+        self._ports_of: dict[str, list[PortId]] = {}
+        for port in facts.ports:
+            if port.host is not None:
+                self._ports_of.setdefault(port.host, []).append(port.id)
         self._devices = devices
         self._vppbs = {vcs.id: vcs.vppb_count for vcs in facts.virtual_switches}
         self._hosts = {
@@ -174,7 +178,7 @@ class SimulatedSwitch:
     def power_host(self, host: str, on: bool) -> list[PortId]:
         """Note that a host has power or not; return its ports, whose links follow if trained."""
         (self._dark.discard if on else self._dark.add)(host)
-        ports = [port.id for port in self.facts.ports if port.host == host]
+        ports = self._ports_of.get(host, [])
         for port in ports:
             self.look_again(port.port)
         return ports
