@@ -35,7 +35,17 @@ def implied_bindings(
             index.put_binding(replace(same[0], holders=same[0].holders | {holder}))
         else:
             _bind(index, documented, reserved, (holder, fabric, unit, host), findings)
+    findings.extend(_unbound_regions(index))
     return [index.bindings[vppb] for vppb in sorted(index.bindings)]
+
+
+def _unbound_regions(index: FabricIndex) -> Iterator[Finding]:
+    """Yield what connections grant that no driver of an import can bind."""
+    for uri, connection in sorted(index.connections.items()):
+        for each in connection.regions:
+            if each.region in index.regions and index.units[each.region].target is None:
+                text = f"{each.region} is kept for its host, but nothing can bind it"
+                yield Finding(FindingKind.COMPLETED, uri, text)
 
 
 def _hosts_around(index: FabricIndex, unit: str) -> Iterator[str]:
@@ -69,9 +79,6 @@ def _bind(
     holder, fabric, unit, host = claim
     target = index.units[unit].target
     if target is None:
-        if unit in index.regions:
-            text = f"the region {unit} is kept for {host}, but stays unbound: nothing can bind it"
-            findings.append(Finding(FindingKind.COMPLETED, holder, text))
         return
     vppb = documented.get(unit)
     vcs = None if vppb is None else index.vcss.get((vppb.switch, vppb.vcs))

@@ -11,6 +11,7 @@ from redfish_fm.fabric.inventory import defects
 from redfish_fm.fabric.model import Attachment, Device, Port
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping.imported import Imported, analyse
+from redfish_fm.mapping.imported_findings import FindingKind
 from redfish_fm.mapping.inventory import RenderedInventory, render_inventories
 from tests.drivers.fabrics import MOCKUPS
 from tests.mapping.builders import MemoryTip, imported_tip, links, zone_body
@@ -254,3 +255,22 @@ def test_logical_devices_of_one_mld_are_bound_for_several_hosts() -> None:
 
 def a_member(name: str, **more: Any) -> dict[str, Any]:
     return {"@odata.type": f"#{name}.v1_0_0.{name}", **more}
+
+
+def test_a_region_that_nothing_can_bind_is_told_and_guarded() -> None:
+    found = documents()
+    ld = "/redfish/v1/Chassis/dynamic1/PCIeDevices/dynamic1/CXLLogicalDevices/0"
+    region, host = f"{ld}/MemoryRegions/1", f"{CXL}/Endpoints/host1-3"
+    target = f"{CXL}/Endpoints/dynamic1-ld0"
+    found[region] = a_member("MemoryRegion", RegionNumber=0, RegionSizeMiB=1024)
+    found[f"{CXL}/Zones/1"] = a_member("Zone", **zone_body(host, target))
+    ends = {"InitiatorEndpoints": links(host), "TargetEndpoints": links(target)}
+    rows = [{"MemoryRegion": {"@odata.id": region}}]
+    connection = f"{CXL}/Connections/1"
+    found[connection] = a_member("Connection", MemoryRegionInfo=rows, Links=ends)
+    meaning = analyse(found)
+    assert [each.unit for each in meaning.bindings] == []
+    (told,) = [each for each in meaning.findings if each.uri == connection]
+    assert (told.kind, region in told.text) == (FindingKind.COMPLETED, True)
+    tip = imported_tip(found)
+    assert tip.index.hosts_of(region).keys() == {"/redfish/v1/Systems/host1"}
