@@ -18,6 +18,7 @@ from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import (
+    DriverNotSent,
     DriverRejected,
     DriverUnavailable,
     DriverUnsupported,
@@ -30,7 +31,7 @@ from redfish_fm.mapping.operations import Operation
 from redfish_fm.mapping.power import OF_NO_FABRIC, booted
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Change, Space
-from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.times import date_time
 
 log = logging.getLogger(__name__)
@@ -77,6 +78,8 @@ class PowerLoop:
         self._machines: dict[str, Machine] = {}
         self._changed_s: dict[str, float] = {}
         self._since_s: dict[str, float] = {}
+        self._refusals: dict[str, Message] = {}
+        """What BMCs refused, by operation, until that is recorded."""
         self._sending: set[str] = set()
         self._started: set[str] = set()
         self._looks = 0
@@ -256,7 +259,7 @@ class PowerLoop:
                 # Whoever is told that it was accepted sees what has become of it.
                 await self._look_since()
             await self._operations.complete(operation)
-        except (DriverRejected, DriverUnsupported) as error:
+        except (DriverRejected, DriverUnsupported, DriverNotSent) as error:
             await self._refused(operation, str(error))
         except DriverUnavailable as error:
             self.unknown += 1
@@ -275,8 +278,14 @@ class PowerLoop:
         wish = operation.reset
         asked = "restart" if wish is None or wish.asked is None else wish.asked.value
         told = messages.hardware_refused(asked, operation.uri, reason)
-        with contextlib.suppress(RedfishError):
+        self._refusals[operation.id] = told
+        try:
             await self._operations.fail(operation, (told,))
+        except RedfishError as error:
+            # It is tried again after the next look.
+            log.warning("%s: a refusal could not be recorded: %s", operation.uri, error)
+        else:
+            del self._refusals[operation.id]
 
     async def _judge(self, seen: Mapping[str, HostState]) -> None:
         """End commands without an answer that are seen to be done, or have had their time."""
@@ -287,8 +296,16 @@ class PowerLoop:
         ]
         now_s, before = self._clock.now_s(), self._since_s
         self._since_s = {each.id: before.get(each.id, now_s) for each in waiting}
+        self._refusals = {
+            each.id: self._refusals[each.id] for each in waiting if each.id in self._refusals
+        }
         for operation in waiting:
             wish = operation.reset
+            told = self._refusals.get(operation.id)
+            if told is not None:
+                # The store would not take it before.
+                await self._operations.fail(operation, (told,))
+                continue
             state = None if wish is None else seen.get(wish.host)
             if wish is not None and state is not None and is_achieved(wish, state):
                 await self._operations.complete(operation)

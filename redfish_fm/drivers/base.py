@@ -25,6 +25,10 @@ class DriverUnavailable(DriverError):
     """No answer. The outcome of the command is UNKNOWN: it may run now, later or never."""
 
 
+class DriverNotSent(DriverUnavailable):
+    """No byte of the command was written: it does not run now, and never will."""
+
+
 class DriverUnsupported(DriverError):
     """This driver can not do that, now or later."""
 
@@ -99,7 +103,7 @@ class PowerControl(Protocol):
         Returns once the BMC has accepted it, which takes time from then on: callers observe.
         What is so already is accepted and changes nothing. A command whose deadline has passed
         before the bytes are written is not sent. Raises DriverRejected (also for a host that
-        there is not), DriverUnavailable (outcome unknown: NOT to be repeated blindly, for a
+        there is not), DriverNotSent (it will never run), any other DriverUnavailable (outcome unknown: NOT to be repeated blindly, for a
         restart happens twice) or DriverUnsupported for what `discover` does not list.
         """
         ...

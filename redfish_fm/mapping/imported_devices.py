@@ -3,7 +3,8 @@
 Pure. Redfish: PCIeDevice.CXLDevice, CXLLogicalDevice, Endpoint.ConnectedEntities.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from redfish_fm.mapping.facts import Facts
@@ -28,10 +29,27 @@ def logical_devices(documents: Tree, device: str) -> list[str]:
     return sorted(found, key=lambda uri: (len(uri), uri))
 
 
-def ld_number(uri: str, siblings: list[str]) -> int:
-    """Return the LD id: the resource's Id where that is a number, else its place from 0."""
-    name = uri.rsplit("/", 1)[-1]
-    return int(name) if name.isdecimal() else siblings.index(uri)
+_LD_DIGITS_MAX = 5
+
+
+def ld_numbers(siblings: Sequence[str]) -> dict[str, int]:
+    """Return the LD id of each: its Id where that is a number, else the lowest that is free.
+
+    No two have the same one: two names of one number ("1", "01") would be two units at one place,
+    which two hosts could be given.
+    """
+    names = {each: each.rsplit("/", 1)[-1] for each in siblings}
+    plain = {each: int(name) for each, name in names.items() if _is_plain(name)}
+    taken = frozenset(plain.values())
+    free = (number for number in count() if number not in taken)
+    return {each: plain[each] if each in plain else next(free) for each in siblings}
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name is a number as this service writes one, and not absurdly long."""
+    if not (name.isascii() and name.isdecimal() and len(name) <= _LD_DIGITS_MAX):
+        return False
+    return str(int(name)) == name
 
 
 def device_of(unit: str, documents: Tree) -> str:

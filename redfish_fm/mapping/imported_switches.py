@@ -28,7 +28,7 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts, enclosing
-from redfish_fm.mapping.imported_devices import LDS, is_mld, ld_number, logical_devices
+from redfish_fm.mapping.imported_devices import LDS, is_mld, ld_numbers, logical_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind
 from redfish_fm.mapping.imported_tree import Tree
 from redfish_fm.mapping.imported_ways import has_heads
@@ -342,8 +342,8 @@ def _device(documents: Tree, uri: str, *, shared: bool) -> Device:
     document = documents.get(uri, {})
     mld = is_mld(document) and not shared
     cxl = isinstance(document.get("CXLDevice"), Mapping)
-    lds = logical_devices(documents, uri)
-    parts = [LogicalDevice(ld_number(each, lds), _mib(documents[each])) for each in lds]
+    lds = ld_numbers(logical_devices(documents, uri))
+    parts = [LogicalDevice(number, _mib(documents[each])) for each, number in lds.items()]
     attachment = Attachment.SLD if cxl else Attachment.PCIE
     return Device(
         uri,

@@ -15,7 +15,7 @@ from redfish_fm.mapping.imported_devices import (
     LDS,
     device_of,
     is_mld,
-    ld_number,
+    ld_numbers,
     logical_devices,
     targets,
 )
@@ -205,6 +205,7 @@ def _describe(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
     fabrics = _fabrics_of_units(documents, facts)
     switch_ports = {uri: key for key, uri in facts.port_uris.items()}
     plugged = _plugged(documents, facts, switch_ports)
+    numbers: dict[str, dict[str, int]] = {}
     described = {unit.id for unit in facts.units}
     units = {each for found in facts.entity_units.values() for each in found}
     for unit in sorted(units - described):
@@ -216,7 +217,7 @@ def _describe(documents: Tree, facts: Facts, findings: list[Finding]) -> None:
         whole_mld = unit in documents and is_mld(documents[unit])
         target = None
         if bind and port is not None and not whole_mld:
-            place, ld = switch_ports[port][1], _ld_of(unit, inside, documents)
+            place, ld = switch_ports[port][1], _ld_of(unit, inside, documents, numbers)
             target = BindTarget(place.switch, place.port, ld)
             facts.target_units[fabric, target] = unit
         elif bind and not whole_mld and unit in fabrics:
@@ -242,8 +243,15 @@ def _binder(bind: bool, whole_mld: bool, is_ld: bool, target: BindTarget | None)
     return Binder.CONNECTION if is_ld else Binder.ZONE
 
 
-def _ld_of(unit: str, inside: str | None, documents: Tree) -> int | None:
-    return None if inside is None else ld_number(unit, logical_devices(documents, inside))
+def _ld_of(
+    unit: str, inside: str | None, documents: Tree, numbers: dict[str, dict[str, int]]
+) -> int | None:
+    """Return the LD id of a unit; `numbers` keeps those of each device, found once."""
+    if inside is None:
+        return None
+    if inside not in numbers:
+        numbers[inside] = ld_numbers(logical_devices(documents, inside))
+    return numbers[inside][unit]
 
 
 def _is_shareable(document: Mapping[str, Any]) -> bool:

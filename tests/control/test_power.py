@@ -406,3 +406,33 @@ async def test_many_commands_at_once_are_shown_by_few_looks() -> None:
         await asyncio.gather(*(reset(rig, "ForceOff", uri) for uri in uris))
         assert {power(rig, uri) for uri in uris} == {"Off"}
         assert loop._looks - before < 10  # noqa: SLF001
+
+
+@in_virtual_time
+async def test_a_reset_that_its_bmc_could_not_be_sent_any_more_is_over() -> None:
+    async with running_kernel(power=PowerPolicy()) as rig:
+        await rig.kernel.first_observed(60)
+        fault(rig, Slow(1.0))
+        first = rig.later(rig.act(BMC, "Manager.Reset", ResetType="ForceRestart"))
+        await rig.until(lambda: bool(rig.published.state.operations))
+        await asyncio.sleep(0.1)
+        error = await refused(reset(rig, "ForceOff"))
+        assert (error.status, keys(error)) == (409, ["RedfishFM.HardwareRefused"])
+        assert "not sent" in error.messages[0].args[2]
+        await first
+        await asyncio.sleep(10.0)
+        assert (await reset(rig, "ForceOff")).kind is OutcomeKind.CHANGED
+
+
+@in_virtual_time
+async def test_what_a_bmc_refused_is_told_when_the_store_can_write_again() -> None:
+    asked_and_full: list[StoreFull | None] = []
+    strike = lambda _: asked_and_full.pop() if asked_and_full else None  # noqa: E731 - see below
+    async with running_kernel(power=PowerPolicy(operation_s=300.0), fault_before=strike) as rig:
+        await rig.kernel.first_observed(60)
+        fault(rig, Refuse("panel locked"))
+        # The command is stored, the refusal is not, nor what is tried next.
+        asked_and_full.extend((StoreFull("full"), StoreFull("full"), None))
+        error = await refused(reset(rig, "ForceOff"))
+        assert (error.status, keys(error)) == (409, ["RedfishFM.HardwareRefused"])
+        assert not asked_and_full

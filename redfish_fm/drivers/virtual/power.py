@@ -12,6 +12,7 @@ from typing import Any
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import (
     DriverError,
+    DriverNotSent,
     DriverRejected,
     DriverUnavailable,
     DriverUnsupported,
@@ -143,9 +144,9 @@ class VirtualPower:
         """Wait for the turn of a command, send it, and return how it ended."""
         async with self._turns[host]:
             if self._clock.now_s() >= deadline_s:
-                return DriverUnavailable(f"{about}: not sent, its deadline has passed")
+                return DriverNotSent(f"{about}: not sent, its deadline has passed")
             if not self.machines.reachable(host):
-                return DriverUnavailable(f"{about}: not sent, the BMC does not answer")
+                return DriverNotSent(f"{about}: not sent, the BMC does not answer")
             fault = self.machines.next_fault.pop(host, None)
             slow_s = fault.delay_s if isinstance(fault, Slow) else 0.0
             await self._fabric_clock.sleep(self._command_s + slow_s)
