@@ -59,8 +59,8 @@ class Driver(Protocol):
 
         Returns once the switch has said yes and a look would show it; where "yes" means only
         begun, the driver asks until it is done. That is not yet proof: callers observe() again.
-        A step whose deadline has passed before the bytes are written is not
-        sent. Raises DriverRejected, DriverUnavailable (outcome unknown) or DriverUnsupported.
+        A step whose deadline has passed before the bytes are written is not sent. Raises
+        DriverRejected, DriverUnavailable (outcome unknown) or DriverUnsupported.
         """
         ...
 
@@ -103,8 +103,9 @@ class PowerControl(Protocol):
         Returns once the BMC has accepted it, which takes time from then on: callers observe.
         What is so already is accepted and changes nothing. A command whose deadline has passed
         before the bytes are written is not sent. Raises DriverRejected (also for a host that
-        there is not), DriverNotSent (it will never run), any other DriverUnavailable (outcome unknown: NOT to be repeated blindly, for a
-        restart happens twice) or DriverUnsupported for what `discover` does not list.
+        there is not), DriverNotSent (it will never run), any other DriverUnavailable (outcome
+        unknown: NOT to be repeated blindly, for a restart happens twice) or DriverUnsupported
+        for what `discover` does not list.
         """
         ...
 
