@@ -7,6 +7,7 @@ Swordfish: Volume.v1_10_2. It belongs to the host for good: no fabric reaches it
 from typing import Any
 
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.device_cores import eui64
 from redfish_fm.mapping.host_scene import DRIVE, STORAGE, HostScene, identity, located
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
 
@@ -51,7 +52,7 @@ def _render_controller(out: Rendering, scene: HostScene) -> None:
         SpeedGbps=GT_PER_LANE[_GEN] * _LANES,
         PCIeInterface=pcie_interface(_GEN, _LANES, scene.powered),
         NVMeControllerProperties={"ControllerType": "IO", "NVMeVersion": "1.4"},
-        Identifiers=_eui(drive.eui64),
+        Identifiers=eui64(drive.eui64),
         Status=scene.status,
         Links={
             "AttachedVolumes": refs([scene.volume]),
@@ -76,7 +77,7 @@ def _render_drive(out: Rendering, scene: HostScene) -> None:
         CapableSpeedGbs=GT_PER_LANE[_GEN] * _LANES,
         NegotiatedSpeedGbs=GT_PER_LANE[_GEN] * _LANES if scene.powered else None,
         EncryptionAbility="None",
-        Identifiers=_eui(drive.eui64),
+        Identifiers=eui64(drive.eui64),
         PhysicalLocation=located("M.2 slot 1", "Slot", 0),
         Status=scene.status,
         Metrics=ref(uris.DRIVE_METRICS.format(**metrics)),
@@ -108,7 +109,7 @@ def _render_volume(out: Rendering, scene: HostScene) -> None:
         VolumeUsage="Data",
         IsBootCapable=True,
         Encrypted=False,
-        Identifiers=_eui(drive.eui64),
+        Identifiers=eui64(drive.eui64),
         Status=scene.status,
         Links={
             "Controllers": refs([scene.controller]),
@@ -122,8 +123,3 @@ def pcie_interface(gen: int, lanes: int, powered: bool) -> dict[str, Any]:
     """Return a PCIeInterface whose link, with power, runs as fast as it can."""
     running = {"PCIeType": f"Gen{gen}", "LanesInUse": lanes} if powered else {}
     return {"MaxPCIeType": f"Gen{gen}", "MaxLanes": lanes, **running}
-
-
-def _eui(eui64: str) -> list[dict[str, str]]:
-    octets = "-".join(eui64[i : i + 2] for i in range(0, len(eui64), 2))
-    return [{"DurableName": octets, "DurableNameFormat": "EUI"}]
