@@ -10,12 +10,9 @@ import ssl
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from redfish_fm import __version__, logs, resources
 from redfish_fm.clocks import Clock, ScaledClock, SystemClock
@@ -28,19 +25,10 @@ from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
-from redfish_fm.drivers.virtual import topology
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.inventory import collisions
-from redfish_fm.fabric.model import Inventory
-from redfish_fm.imports import Import, MockupDefective, read_import
-from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.default_zone import keep_default_zones
-from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.drafts import Draft
-from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.imported import analyse
-from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.played import emulation, ordered_faults, play_reset, powered_hosts
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
@@ -55,15 +43,16 @@ from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.reload import Reload, ServedCertificate
+from redfish_fm.samples import kernel_samples, server_samples
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.listener import listen
-from redfish_fm.server.metrics import Metrics, Sample
+from redfish_fm.server.metrics import Metrics
 from redfish_fm.server.tls import TlsFiles, ensure_certificate, operator_certificate
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import DurableState, MemoryStore
-from redfish_fm.store.mockup_parse import Severity
 from redfish_fm.store.sqlite import SqliteStore
+from redfish_fm.worlds import World, document_edit, source, wanted_types
 
 log = logging.getLogger(__name__)
 
@@ -78,28 +67,6 @@ FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 UUID_KEY = "uuid"
 """Key in the META space: the ServiceRoot.UUID, made once per state."""
-HEADERS_KEY, XML_KEY = "import headers", "import xml"
-"""Keys in the META space: what an import has besides its documents, by URI, as JSON."""
-PROBLEMS_LOGGED_MAX = 200
-"""An import's problems in the log; `redfish-fm mockup check` lists all."""
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What is served before any client wrote: inventory documents, facts, and driven fabrics.
-
-    `first` are the edits of the very first start (an import's documents); empty afterwards.
-    `default_zones` are the fabrics whose Default zone the service keeps; imports keep their own.
-    Of an import, `headers` are sent with a GET and `xml` is served beside the resources, by URI.
-    """
-
-    documents: Documents
-    facts: Facts
-    inventories: tuple[Inventory, ...]
-    first: tuple[Edit, ...] = ()
-    default_zones: tuple[str, ...] = ()
-    headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    xml: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +106,20 @@ async def _serve(config: Config, reload: Reload) -> int:
     async with contextlib.AsyncExitStack() as stack:
         folder = config.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tables = _Tables.load()
-        source = _source(config, tables.catalog)
+        make_world = source(config, tables.catalog)
         store = _store(config, clock)
         stack.push_async_callback(store.close)
         stored = await store.load()
-        world = source(stored)
-        del source
+        world = make_world(stored)
+        del make_world
         fabric_clock = ScaledClock(clock, config.time_scale)
         drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
         power = await stack.enter_async_context(powered_hosts(config, drivers, clock, fabric_clock))
         faults = ordered_faults(config.faults, drivers, power, fabric_clock)
         schedule_of_faults = await stack.enter_async_context(faults)
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
-        wanted_types = _wanted_types(world, stored)
-        base = _base(config, tables, world, wanted_types, service_uuid)
+        imported_types = wanted_types(world, stored)
+        base = _base(config, tables, world, imported_types, service_uuid)
         kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
         identity = _identity(config, tables.catalog, SessionRows(store, kernel.writer), clock)
         await identity.load(stored.spaces)
@@ -177,7 +144,7 @@ async def _serve(config: Config, reload: Reload) -> int:
             roles=identity.roles,
             replay=kernel.retries.outcome,
             task_result=kernel.operations.result,
-            odata_types=sorted(base.odata_types | wanted_types),
+            odata_types=sorted(base.odata_types | imported_types),
             served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
             body_bytes_max=config.body_limit_bytes,
             page_size=config.page_size,
@@ -211,84 +178,6 @@ def _stored_uuid(stored: StoredState) -> str | None:
     return None if raw is None else raw.decode()
 
 
-def _source(config: Config, catalog: Catalog) -> Callable[[StoredState], World]:
-    """Read and check what is to be served, before any state is marked as belonging to it.
-
-    Raises FmError with one line where it can not be read.
-    """
-    if config.mockup is not None:
-        path, strict = config.mockup, config.strict
-        known = config.state is not None and (config.state / "state.db").exists()
-        found = None if known else _read_import(path, catalog, strict)
-        return lambda stored: (
-            _kept_world(stored) or _imported_world(found or _read_import(path, catalog, strict))
-        )
-    inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
-    _refuse_collisions(inventories)
-    rendered = render_inventories(inventories, linked_back=False)
-    fabrics = tuple(inventory.fabric for inventory in inventories)
-    world = World(rendered.documents, rendered.facts, tuple(inventories), default_zones=fabrics)
-    return lambda _: world
-
-
-def _refuse_collisions(inventories: Sequence[Inventory]) -> None:
-    """Raise FmError, with one line, for fabrics that one service can not serve together."""
-    told = collisions(inventories)
-    if told:
-        raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
-
-
-def _read_import(path: Path, catalog: Catalog, strict: bool) -> Import:
-    """Return the mockup at `path`, and log its problems; raise FmError where `strict` minds any."""
-    found = read_import(path, catalog)
-    if strict and found.defects:
-        raise MockupDefective(path, found.defects)
-    _refuse_collisions(found.meaning.fabrics)
-    for problem in found.problems[:PROBLEMS_LOGGED_MAX]:
-        level = logging.INFO if problem.severity is Severity.NOTE else logging.WARNING
-        log.log(level, "import: %s", problem)
-    if len(found.problems) > PROBLEMS_LOGGED_MAX:
-        log.warning("import: %d problems in all: redfish-fm mockup check", len(found.problems))
-    return found
-
-
-def _kept_world(stored: StoredState) -> World | None:
-    """Return the world of an import that was made at an earlier start, or None."""
-    kept = stored.spaces.get(Space.INVENTORY)
-    if not kept:
-        return None
-    meaning = analyse({uri: msgspec.json.decode(raw) for uri, raw in kept.items()})
-    meta = stored.spaces.get(Space.META, {})
-    xml = msgspec.json.decode(meta.get(XML_KEY, b"{}"), type=dict[str, bytes])
-    return World(
-        Documents(meaning.inventory),
-        meaning.facts,
-        tuple(meaning.fabrics),
-        headers=msgspec.json.decode(meta.get(HEADERS_KEY, b"{}")),
-        xml=xml,
-    )
-
-
-def _imported_world(found: Import) -> World:
-    """Return the world of a mockup as its files have it, with the edits of the first start."""
-    meaning, headers, xml = found.meaning, found.tree.headers, found.xml
-    first = (
-        *(_new(Space.INVENTORY, uri, document) for uri, document in found.documents.items()),
-        *(_new(Space.DOCUMENT, uri, document) for uri, document in meaning.wanted.items()),
-        *(binding_edit(None, binding) for binding in meaning.bindings),
-        _new(Space.META, HEADERS_KEY, headers),
-        _new(Space.META, XML_KEY, xml),
-    )
-    fabrics = tuple(meaning.fabrics)
-    return World(
-        Documents(meaning.inventory), meaning.facts, fabrics, first, headers=headers, xml=xml
-    )
-
-
-def _new(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
-    return Edit(space, key, None, msgspec.json.encode(document))
-
-
 @contextlib.asynccontextmanager
 async def _drivers(
     config: Config, world: World, clock: Clock, fabric_clock: Clock
@@ -306,22 +195,8 @@ async def _drivers(
             await driver.close()
 
 
-def _wanted_types(world: World, stored: StoredState) -> set[str]:
-    """Return the @odata.type of every wanted document: imports bring older versions."""
-    documents = [*stored.spaces.get(Space.DOCUMENT, {}).values()]
-    documents += [edit.post for edit in world.first if edit.space is Space.DOCUMENT and edit.post]
-    decoder = msgspec.json.Decoder(_Typed)
-    return {decoder.decode(raw).odata_type for raw in documents}
-
-
-class _Typed(msgspec.Struct):
-    """The one property that is looked at."""
-
-    odata_type: str = msgspec.field(name="@odata.type", default="")
-
-
 def _base(
-    config: Config, tables: _Tables, world: World, wanted_types: set[str], service_uuid: str
+    config: Config, tables: _Tables, world: World, types: set[str], service_uuid: str
 ) -> Base:
     """Return the inventory layer; it takes the documents out of `world`."""
     catalog = tables.catalog
@@ -339,7 +214,7 @@ def _base(
         uuid=service_uuid,
         product_version=__version__,
         top_level=top_level,
-        odata_types=wanted_types | world.documents.odata_types(),
+        odata_types=types | world.documents.odata_types(),
         session_timeout_s=config.session_timeout_s,
     )
     play_reset(config, world.documents)
@@ -398,7 +273,7 @@ async def _first_start(
         edits = (
             Edit(Space.META, UUID_KEY, None, service_uuid.encode()),
             *world.first,
-            _new(Space.DOCUMENT, uri, document),
+            document_edit(Space.DOCUMENT, uri, document),
             Edit(Space.SECRET, uri, None, secret),
         )
         return Draft(OutcomeKind.CREATED, uri, edits)
@@ -432,7 +307,7 @@ async def _serve_http(
         service.handle,
         service.transport_error,
         limits=Limits(body_bytes=config.body_limit_bytes),
-        metrics=Metrics(lambda: [*_samples(kernel, store), *_server_samples(server)]).render,
+        metrics=Metrics(lambda: [*kernel_samples(kernel, store), *server_samples(server)]).render,
         clock=clock,
     )
     listener = await listen(server, config.host, config.port, context)
@@ -457,33 +332,3 @@ async def _ended(running: "asyncio.Task[None]") -> None:
     running.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await running
-
-
-def _server_samples(server: HttpServer) -> list[Sample]:
-    return [
-        Sample("redfish_fm_requests_total", "Requests", server.requests_total),
-        Sample("redfish_fm_failed_requests_total", "Defects of ours: 500", server.failures_total),
-    ]
-
-
-def _samples(kernel: Kernel, store: Any) -> list[Sample]:
-    loops = kernel.loops
-    state = kernel.published.state
-    count = len(state.base.documents) + len(state.spaces[Space.DOCUMENT])
-    return [
-        Sample("redfish_fm_resources", "Resources that are served", count),
-        Sample("redfish_fm_commits_total", "Changes committed", store.commits),
-        Sample("redfish_fm_store_transactions_total", "Store transactions", store.transactions),
-        Sample("redfish_fm_failed_batches_total", "Failed batches", kernel.writer.failed_batches),
-        *(
-            Sample(name, text, value, {"fabric": fabric})
-            for fabric, loop in loops.items()
-            for name, text, value in (
-                ("redfish_fm_observations_total", "Looks at a fabric", loop.cycles),
-                ("redfish_fm_steps_rejected_total", "Steps hardware refused", loop.rejected),
-                ("redfish_fm_steps_unknown_total", "Steps of unknown outcome", loop.unknown),
-                ("redfish_fm_isolation_violations", "As last seen", len(loop.violations)),
-                ("redfish_fm_foreign_bindings", "As last seen", len(loop.foreign)),
-            )
-        ),
-    ]

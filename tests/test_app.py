@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redfish_fm import app, logs
+from redfish_fm import app, logs, samples, worlds
 from redfish_fm.config import Config, Secret
 from redfish_fm.control.kernel import Kernel
 from redfish_fm.errors import FmError
@@ -112,11 +112,11 @@ async def test_ready_comes_after_the_first_look(serving, kernels) -> None:
 
 
 async def test_fabrics_that_collide_are_not_served(serving, monkeypatch) -> None:
-    read = app.topology.load("two-hosts", app.resources.mockups_dir())
+    read = worlds.topology.load("two-hosts", app.resources.mockups_dir())
     pcie, cxl = read.inventories()
     clash = dataclasses.replace(cxl, switches=(*cxl.switches, pcie.switches[0]))
     twisted = dataclasses.replace(read, fabrics=(pcie, clash))
-    monkeypatch.setattr(app.topology, "load", lambda *_: twisted)
+    monkeypatch.setattr(worlds.topology, "load", lambda *_: twisted)
     with pytest.raises(FmError, match=r"served together: switch \S+ is in fabric") as told:
         async with serving(ephemeral=True, admin_password=Secret("x")):
             raise AssertionError("it was served")
@@ -136,8 +136,8 @@ async def test_a_part_that_ends_by_itself_ends_the_service_with_an_error(
 async def test_everything_counted_is_offered_as_a_sample(serving, kernels) -> None:
     async with serving(ephemeral=True, admin_password=Secret("x")):
         (kernel,) = kernels
-        samples = app._samples(kernel, kernel._store)  # noqa: SLF001
-        found = {(each.name, each.labels.get("fabric")): each.value for each in samples}
+        shown = samples.kernel_samples(kernel, kernel._store)  # noqa: SLF001
+        found = {(each.name, each.labels.get("fabric")): each.value for each in shown}
         assert found["redfish_fm_commits_total", None] >= 1
         for fabric in ("PCIe", "CXL"):
             assert found["redfish_fm_observations_total", fabric] >= 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.app import World
+from redfish_fm.worlds import World
 from tests.cases.life import lived
 from tests.cases.stack import a_stack, imported, unpacked
 from tests.mapping.schemas import SchemaPack

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from redfish_fm import app
+from redfish_fm import worlds
 from redfish_fm.drivers.virtual.topology import read
 from redfish_fm.mapping.inventory import render_inventories
 from tests.cases.stack import ROOT
@@ -60,12 +60,12 @@ fabrics:
 
 
 @cache
-def small_world() -> app.World:
+def small_world() -> worlds.World:
     """Return what the service serves of it."""
     inventories = read(TOPOLOGY, "small").inventories()
     rendered = render_inventories(list(inventories))
     fabrics = tuple(inventory.fabric for inventory in inventories)
-    return app.World(rendered.documents, rendered.facts, inventories, default_zones=fabrics)
+    return worlds.World(rendered.documents, rendered.facts, inventories, default_zones=fabrics)
 
 
 FABRICS = f"{ROOT}/Fabrics"

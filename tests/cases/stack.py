@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from redfish_fm import app
+from redfish_fm import app, worlds
 from redfish_fm.config import Config
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
@@ -60,14 +60,14 @@ USERS: Mapping[str, tuple[str, bool]] = {
 
 
 @cache
-def two_hosts() -> app.World:
+def two_hosts() -> worlds.World:
     """Return the world of the shipped topology two-hosts."""
-    return app._source(Config(topology="two-hosts"), CATALOG)(StoredState(0, {}))  # noqa: SLF001
+    return worlds.source(Config(topology="two-hosts"), CATALOG)(StoredState(0, {}))
 
 
-def imported(folder: Path) -> app.World:
+def imported(folder: Path) -> worlds.World:
     """Return the world of a mockup, as its first start makes it."""
-    return app._imported_world(app._read_import(folder, CATALOG, strict=False))  # noqa: SLF001
+    return worlds.imported_world(worlds.read_mockup(folder, CATALOG, strict=False))
 
 
 def unpacked(shared: Path, place: Path, name: str) -> Path:
@@ -163,7 +163,7 @@ def links_in(value: object) -> Iterator[str]:
 
 @contextlib.asynccontextmanager
 async def a_stack(
-    world: app.World | None = None,
+    world: worlds.World | None = None,
     *,
     durable: DurableState | None = None,
     hardware: Mapping[str, Any] | None = None,
@@ -215,15 +215,15 @@ def _tables() -> Any:
     return app._Tables(CATALOG, REGISTRIES, PRIVILEGES)  # noqa: SLF001
 
 
-def _base(world: app.World, durable: DurableState, uuid: str, config: Config) -> Any:
+def _base(world: worlds.World, durable: DurableState, uuid: str, config: Config) -> Any:
     stored = StoredState(durable.seq, durable.spaces)
     # A start lets go of the world's documents; tests start several times from one world.
     world = replace(world, documents=world.documents.copy())
-    types = app._wanted_types(world, stored)  # noqa: SLF001
+    types = worlds.wanted_types(world, stored)
     return app._base(config, _tables(), world, types, uuid)  # noqa: SLF001
 
 
-def _first(tip: TipView, world: app.World) -> Draft:
+def _first(tip: TipView, world: worlds.World) -> Draft:
     """Return what a new state begins with: the import, and an account of every kind."""
     edits = [*world.first, *keep_default_zones(world.default_zones, tip).edits]
     for role, privileges in CUSTOM_ROLES.items():

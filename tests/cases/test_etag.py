@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.app import World
 from redfish_fm.fabric.model import PortId
+from redfish_fm.worlds import World
 from tests.cases.life import (
     GPU1,
     HOST1,

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redfish_fm import app
+from redfish_fm import worlds
 from redfish_fm.config import Config
 from redfish_fm.imports import Import, MockupDefective, read_import, understood
 from redfish_fm.redfish.changes import Space
@@ -89,7 +89,7 @@ def test_im_01_a_broken_file_is_left_out_and_its_parent_works(broken: Path) -> N
 def test_im_01_a_lenient_start_warns_with_file_line_and_column(
     broken: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app._source(Config(mockup=broken, ephemeral=True), CATALOG)  # noqa: SLF001
+    worlds.source(Config(mockup=broken, ephemeral=True), CATALOG)
     warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert any("AggregationService/index.json:13:1: " in line for line in warned), warned
 
@@ -97,12 +97,12 @@ def test_im_01_a_lenient_start_warns_with_file_line_and_column(
 def test_im_01_a_strict_start_is_refused_with_the_list(broken: Path) -> None:
     config = Config(mockup=broken, ephemeral=True, strict=True)
     with pytest.raises(MockupDefective, match=r"\nAggregationService/index\.json:13:1: "):
-        app._source(config, CATALOG)  # noqa: SLF001
+        worlds.source(config, CATALOG)
 
 
 def test_im_01_a_mockup_without_defects_starts_strictly(tmp_path: Path) -> None:
     write(tmp_path, a_tree())
-    assert app._source(Config(mockup=tmp_path, ephemeral=True, strict=True), CATALOG)  # noqa: SLF001
+    assert worlds.source(Config(mockup=tmp_path, ephemeral=True, strict=True), CATALOG)
 
 
 # --- IM-03: forms, headers, other files
@@ -200,9 +200,9 @@ def test_im_03_headers_and_other_files_survive_a_restart(tmp_path: Path) -> None
 # --- IM-05: writes
 
 
-def restarted(durable: DurableState) -> app.World:
+def restarted(durable: DurableState) -> worlds.World:
     """Return the world that a second start makes of what the first one stored."""
-    world = app._kept_world(StoredState(durable.seq, durable.spaces))  # noqa: SLF001
+    world = worlds.kept_world(StoredState(durable.seq, durable.spaces))
     assert world is not None
     return world
 
@@ -393,7 +393,7 @@ def serve_all(found: Import) -> None:
     """Serve an import: read everything, write a little; nothing may fail."""
 
     async def check() -> None:
-        async with a_stack(app._imported_world(found)) as stack:  # noqa: SLF001
+        async with a_stack(worlds.imported_world(found)) as stack:
             state = stack.kernel.published.state
             made = [*state.spaces[Space.DOCUMENT]]
             for uri in (*state.base.documents, *made):

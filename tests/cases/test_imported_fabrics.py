@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.app import World
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.values import Binder, Endpoint, Role, ZoneType
 from redfish_fm.redfish.requests import Response
+from redfish_fm.worlds import World
 from tests.cases.stack import Stack, a_stack, imported
 from tests.store.packs import RAW, unpack_all
 from tests.virtual_time import run

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redfish_fm import app
+from redfish_fm import worlds
 from redfish_fm.config import Config
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
 from redfish_fm.fabric.model import BindTarget, Media
@@ -29,8 +29,8 @@ POOL_MIB, DYNAMIC_MIB = 1024 * 1024, 512 * 1024
 
 
 @cache
-def mixed() -> app.World:
-    return app._source(Config(topology="mixed"), CATALOG)(StoredState(0, {}))  # noqa: SLF001
+def mixed() -> worlds.World:
+    return worlds.source(Config(topology="mixed"), CATALOG)(StoredState(0, {}))
 
 
 def endpoint(name: str) -> str:

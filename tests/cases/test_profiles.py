@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from redfish_fm import app
+from redfish_fm import worlds
 from redfish_fm.config import Config
 from redfish_fm.store.base import StoredState
 from tests.cases.stack import ROOT, Stack, a_stack
@@ -12,8 +12,8 @@ from tests.virtual_time import in_virtual_time
 SWITCH_WORDS = ("Model", "PartNumber", "SwitchType")
 
 
-def profile(name: str) -> app.World:
-    return app._source(Config(topology=name), CATALOG)(StoredState(0, {}))  # noqa: SLF001
+def profile(name: str) -> worlds.World:
+    return worlds.source(Config(topology=name), CATALOG)(StoredState(0, {}))
 
 
 async def members(stack: Stack, uri: str) -> list[dict[str, Any]]:

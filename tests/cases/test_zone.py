@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.app import World
 from redfish_fm.drivers.virtual.faults import Pretend, Refuse
 from redfish_fm.fabric.model import Unbind
+from redfish_fm.worlds import World
 from tests.cases.life import (
     CXL_HOST1,
     GPU1,
