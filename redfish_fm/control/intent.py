@@ -30,8 +30,12 @@ class Intent:
         self._inventoried: Inventoried | None = None
 
     def open(self) -> list[Operation]:
-        """Return the open operations, oldest first."""
+        """Return the open operations with work here, oldest first, each whole."""
         return self._operations.open_of(self._fabric)
+
+    def parts(self) -> list[Operation]:
+        """Return what there is to do here of each open operation, oldest first."""
+        return [operation.part(self._fabric) for operation in self.open()]
 
     def wanted(self) -> tuple[Binding, ...]:
         """Return the wanted bindings."""
@@ -49,7 +53,9 @@ class Intent:
 
     def opening(self) -> frozenset[VppbId]:
         """Return the vPPBs that an open operation binds."""
-        return frozenset(binding.vppb for operation in self.open() for binding in operation.granted)
+        return frozenset(
+            binding.vppb for operation in self.parts() for binding in operation.granted
+        )
 
     def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
         """Return the next safe steps."""
@@ -68,7 +74,7 @@ class Intent:
 
     def bandwidth(self) -> dict[BindTarget, Qos]:
         """Return what LDs are to have: what is wanted, else what they had before it was tried."""
-        before = (wish for operation in self.open() for wish in operation.restoring)
+        before = (wish for operation in self.parts() for wish in operation.restoring)
         wanted = self._published.state.index.bandwidth.in_fabric(self._fabric)
         return {**{wish.target: wish.qos for wish in before}, **wanted}
 
@@ -91,10 +97,10 @@ class Intent:
         )
 
     def _released(self) -> Iterable[Binding]:
-        return (binding for operation in self.open() for binding in operation.released)
+        return (binding for operation in self.parts() for binding in operation.released)
 
     def _freed(self) -> list[Allocation]:
-        return [part for operation in self.open() for part in operation.freed]
+        return [part for operation in self.parts() for part in operation.freed]
 
     def _fresh(self, seen: Observation) -> frozenset[VppbId]:
         """Return the vPPBs that an open operation binds and has never seen bound.
@@ -102,7 +108,7 @@ class Intent:
         What was seen once is its owner's, also when the switch loses it before the operation ends.
         A restart of the service forgets that: then it is scrubbed once more than necessary.
         """
-        fresh = [(each.id, binding) for each in self.open() for binding in each.fresh]
+        fresh = [(each.id, binding) for each in self.parts() for binding in each.fresh]
         self._given &= {(operation, binding.vppb) for operation, binding in fresh}
         self._given |= {
             (operation, binding.vppb)

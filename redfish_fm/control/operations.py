@@ -47,14 +47,18 @@ class Operations:
         self._clock = clock
         self._waiters: dict[str, Waiter] = {}
         self._ending: dict[str, asyncio.Future[None]] = {}
+        self._seen: dict[str, tuple[Operation, frozenset[str]]] = {}
         self._closing = False
 
     def open_of(self, fabric: str) -> list[Operation]:
-        """Return the open operations of one fabric, oldest first, as last published."""
+        """Return the open operations with work on a fabric, oldest first, as last published.
+
+        Each is whole; `Operation.part` is what this fabric has to do of it.
+        """
         found = [
             operation
             for operation in self._published.state.operations.values()
-            if operation.open and operation.fabric == fabric
+            if operation.open and fabric in operation.fabrics
         ]
         return sorted(found, key=lambda operation: id_order(operation.id))
 
@@ -128,6 +132,32 @@ class Operations:
         for operation_id, waiter in self._waiters.items():
             if not waiter.done() and operation_id not in self._ending:
                 waiter.set_result(False)
+
+    async def seen(self, operation: Operation, fabric: str) -> None:
+        """Hear that a fabric's newest look shows all its work in `operation`.
+
+        The operation ends once that is so of every fabric with work in it. Raises RedfishError
+        (503).
+        """
+        told = self._seen_of(operation) | {fabric}
+        if not told >= operation.fabrics:
+            self._seen[operation.id] = (operation, told)
+            return
+        self._seen.pop(operation.id, None)
+        await self.complete(operation)
+
+    def unseen(self, operation: Operation, fabric: str) -> None:
+        """Hear that a fabric's newest look does not show all its work in `operation`."""
+        left = self._seen_of(operation) - {fabric}
+        if left:
+            self._seen[operation.id] = (operation, left)
+        else:
+            self._seen.pop(operation.id, None)
+
+    def _seen_of(self, operation: Operation) -> frozenset[str]:
+        """Return the fabrics that have seen just this; what was seen of its past proves nothing."""
+        known, fabrics = self._seen.get(operation.id, (operation, frozenset[str]()))
+        return fabrics if known == operation else frozenset()
 
     async def complete(self, operation: Operation) -> None:
         """Record that everything was observed, then answer who waits. Raises RedfishError (503)."""
@@ -302,6 +332,7 @@ class Operations:
         return Edit(Space.OPERATION, before.id, encode_operation(before), post)
 
     def _tell(self, operation_id: str, told: RedfishError | bool) -> None:
+        self._seen.pop(operation_id, None)
         waiter = self._waiters.get(operation_id)
         if waiter is not None and not waiter.done():
             waiter.set_result(told)

@@ -123,7 +123,7 @@ class FabricLoop:
         if edit.space is not Space.OPERATION:
             return False
         operation = self._published.state.operations.get(edit.key)
-        if operation is None or not operation.open or operation.fabric != self.fabric:
+        if operation is None or not operation.open or self.fabric not in operation.fabrics:
             return False
         # One that was only given another message has nothing new to do.
         return edit.pre is None or operation.state is OperationState.STOPPING
@@ -287,16 +287,25 @@ class FabricLoop:
                 del self._steps.refused[step]
 
     async def _judge(self, operation: Operation, look: Look, refused: Mapping[Step, str]) -> None:
-        told = self._told(operation, grant_steps(operation), refused)
+        mine = operation.part(self.fabric)
+        told = self._told(operation, grant_steps(mine), refused)
         if operation.grants and not still_wanted(self._published.state.index, operation):
             await self._operations.abandon(operation)
         elif told:
             await self._operations.take_back(operation, told)
-        elif achieved(operation, look):
-            await self._operations.complete(operation)
-        elif operation.grants and self._overdue(operation):
-            await self._operations.take_back(operation, self._unobserved(operation, look))
-        elif news := self._news(operation, refused):
+        elif achieved(mine, look):
+            await self._operations.seen(operation, self.fabric)
+        else:
+            self._operations.unseen(operation, self.fabric)
+            await self._wait_on(operation, mine, look, refused)
+
+    async def _wait_on(
+        self, operation: Operation, mine: Operation, look: Look, refused: Mapping[Step, str]
+    ) -> None:
+        """Take back what has had its time; else tell what is new about what it waits for."""
+        if operation.grants and self._overdue(operation):
+            await self._operations.take_back(operation, self._unobserved(mine, look))
+        elif news := self._news(mine, refused):
             await self._operations.note(operation, news)
 
     def _news(self, operation: Operation, refused: Mapping[Step, str]) -> tuple[Message, ...]:

@@ -6,8 +6,9 @@ never the size of the fabric; `work` counts touched entries, so a test can prove
 does not matter: an index fed in any order equals one rebuilt from disk.
 
 What it is made of, innermost first: unit_index (units, sums over them), part_index (domains,
-pools, chunks, regions, volumes), binding_index (virtual switches, bindings), and here what
-clients make: endpoints, groups, zones, connections and vPPBs bound by hand.
+pools, chunks, regions, volumes), binding_index (virtual switches, bindings), composition_index
+(blocks, compositions, reservations), and here what clients make: endpoints, groups, zones,
+connections and vPPBs bound by hand.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.bandwidth import BandwidthIndex
-from redfish_fm.fabric.binding_index import BindingIndex, VcsFact
+from redfish_fm.fabric.binding_index import VcsFact
+from redfish_fm.fabric.composition_index import CompositionIndex
 from redfish_fm.fabric.model import FabricKind
 from redfish_fm.fabric.relation import Relation
 from redfish_fm.fabric.values import (
@@ -59,7 +61,7 @@ class _Effects:
 _NOTHING = _Effects()
 
 
-class FabricIndex(BindingIndex):
+class FabricIndex(CompositionIndex):
     """Typed lookups over endpoints, zones, connections, parts, units and wanted bindings.
 
     The public mappings are read-only by convention. A fabric that was not described counts as a

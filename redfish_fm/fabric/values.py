@@ -333,6 +333,7 @@ class Rule(Enum):
     PART_OVERLAP = "4: overlaps another one"
     POOL_EXHAUSTED = "4: the pool has not enough free capacity or parts"
     NOT_CARVABLE = "4: nothing can be carved here"
+    COMPOSED = "5: a composition holds it"
     BANDWIDTH = "4: more bandwidth is guaranteed than the device has"
     PART_IN_USE = "6: a connection grants it"
     MUTUALLY_EXCLUSIVE = "6: zoned together with an endpoint that excludes it"

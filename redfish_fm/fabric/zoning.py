@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from redfish_fm.fabric import (
+    composition_rules,
     connection_rules,
     grant_rules,
     member_rules,
@@ -77,6 +78,7 @@ RULES: dict[Rule, RuleFunction] = {
     Rule.CONNECTION_LUN: grant_rules.lun_twice,
     Rule.TARGET_UNAVAILABLE: member_rules.target_unavailable,
     Rule.PORT_HAS_INITIATOR: zone_rules.port_has_initiator,
+    Rule.COMPOSED: composition_rules.held_by_composition,
     Rule.HOST_SHARING: member_rules.host_sharing,
     Rule.ZONE_MANY_HOSTS: zone_rules.zone_many_hosts,
     Rule.ZONE_UNIT_TWICE: zone_rules.zone_unit_twice,
@@ -137,6 +139,7 @@ OF_MEMBERS = frozenset(
         Rule.DEFAULT_ROUTING,
         Rule.MUTUALLY_EXCLUSIVE,
         Rule.TARGET_UNAVAILABLE,
+        Rule.COMPOSED,
         Rule.HOST_SHARING,
         Rule.ZONE_MANY_HOSTS,
         Rule.ZONE_UNIT_TWICE,

@@ -86,6 +86,37 @@ class Operation:
     reset: ResetWish | None = None
 
     @property
+    def fabrics(self) -> frozenset[str]:
+        """The fabrics whose hardware has work in it; its own where there is none."""
+        bindings = (
+            *self.granted,
+            *self.released,
+            *(each for pair in self.changed for each in pair),
+        )
+        parts = (*self.allocated, *self.freed)
+        wishes = (*(wish for _before, wish in self.bandwidth), *self.restoring)
+        found = {binding.fabric for binding in (*self.granted, *self.released)}
+        found |= {part.fabric for part in (*self.allocated, *self.freed)}
+        found |= {wish.fabric for wish in wishes}
+        return frozenset(found or {self.fabric})
+
+    def part(self, fabric: str) -> "Operation":
+        """Return the operation with the work of one fabric only, for whoever looks after that."""
+        if self.fabrics <= {fabric}:
+            return self
+        return replace(
+            self,
+            granted=tuple(each for each in self.granted if each.fabric == fabric),
+            changed=tuple(pair for pair in self.changed if pair[1].fabric == fabric),
+            released=tuple(each for each in self.released if each.fabric == fabric),
+            allocated=tuple(each for each in self.allocated if each.fabric == fabric),
+            freed=tuple(each for each in self.freed if each.fabric == fabric),
+            joined=tuple(pair for pair in self.joined if pair[1].fabric == fabric),
+            bandwidth=tuple(pair for pair in self.bandwidth if pair[1].fabric == fabric),
+            restoring=tuple(each for each in self.restoring if each.fabric == fabric),
+        )
+
+    @property
     def grants(self) -> bool:
         """Whether it asks hardware for something, which can be taken back."""
         return bool(self.granted or self.allocated or self.bandwidth)

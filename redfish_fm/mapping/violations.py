@@ -52,6 +52,7 @@ def _in_use(name: str = "Links/Endpoints", args: tuple[str, ...] = _CONFLICT_ARG
 
 
 TABLE: dict[Rule, Row] = {
+    Rule.COMPOSED: _in_use(),
     Rule.HOST_SHARING: _in_use(),
     Rule.ZONE_MANY_HOSTS: _in_use(args=("{property}", "{subject}", "{other}")),
     Rule.ZONE_UNIT_TWICE: _in_use(),
