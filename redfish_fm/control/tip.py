@@ -1,7 +1,7 @@
 """The tip as mapping may read it while it judges one write (mapping.drafts.Tip).
 
-A thin view: nothing here changes state, and nothing here is observed except what rules need:
-which vPPBs are occupied and how a newly added target does.
+A thin view: nothing here changes state for good, and nothing here is observed except what rules
+need: which vPPBs are occupied and how a newly added target does.
 """
 
 import datetime
@@ -15,15 +15,17 @@ from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
 from redfish_fm.fabric.power import Machine
+from redfish_fm.mapping.drafts import LogState
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.redfish.changes import Space
+from redfish_fm.mapping.log_services import cleared_key
+from redfish_fm.redfish.changes import Edit, Space
 
 
 class TipView:
     """Satisfies mapping.drafts.Tip over the writer's tip.
 
     `occupants` are asked which vPPBs and parts of their fabric must not be granted now,
-    `machine_at` which host there is at a URI.
+    `machine_at` which host there is at a URI, `logs` how far the log of a LogService is.
     """
 
     def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
@@ -32,6 +34,7 @@ class TipView:
         self._clock = clock
         self.occupants: list[Callable[[], Iterable[Place]]] = []
         self.machine_at: Callable[[str], Machine | None] = lambda _: None
+        self.logs: Mapping[str, Callable[[bytes | None], LogState]] = {}
 
     @property
     def next_id(self) -> str:
@@ -120,6 +123,15 @@ class TipView:
     def machine(self, uri: str) -> Machine | None:
         """Return the host whose system or BMC is at `uri`; None where nobody can reset it."""
         return self.machine_at(uri)
+
+    def log(self, uri: str) -> LogState | None:
+        """Return the log whose LogService is at `uri`; None where nobody keeps one."""
+        found = self.logs.get(uri)
+        return None if found is None else found(self.state.spaces[Space.META].get(cleared_key(uri)))
+
+    def lay(self, edits: Sequence[Edit]) -> None:
+        """Lay edits on the tip, for as long as one write is judged."""
+        self.state.apply_all(edits)
 
 
 class _Occupied:

@@ -80,6 +80,7 @@ class FabricIndex(CompositionIndex):
         self._effects: dict[str, _Effects] = {}
         self._endpoints_of_unit: Relation[str, str] = Relation()
         self._endpoints_of_port: Relation[str, str] = Relation()
+        self._endpoints_of_host: Relation[tuple[str, str], str] = Relation()
         self._groups_of: Relation[str, str] = Relation()
         self._zones_of: Relation[str, str] = Relation()
         self._zones_in: Relation[str, str] = Relation()
@@ -108,6 +109,7 @@ class FabricIndex(CompositionIndex):
         self.endpoints[endpoint.id] = endpoint
         self._endpoints_of_unit.add(endpoint.units, endpoint.id)
         self._endpoints_of_port.add(endpoint.ports, endpoint.id)
+        self._endpoints_of_host.add(_host_key(endpoint), endpoint.id)
         self.work += 1 + len(endpoint.units) + len(endpoint.ports)
         self._follow(endpoint.id, before, endpoint)
 
@@ -241,6 +243,10 @@ class FabricIndex(CompositionIndex):
         """Return the endpoints that use the port."""
         return self._endpoints_of_port.get(port)
 
+    def endpoints_of_host(self, fabric: str, host: str) -> frozenset[str]:
+        """Return the endpoints of one fabric by which the host initiates."""
+        return self._endpoints_of_host.get((fabric, host))
+
     def zone_count(self, fabric: str) -> int:
         """Return how many zones the fabric holds that Fabric.MaxZones counts.
 
@@ -274,6 +280,7 @@ class FabricIndex(CompositionIndex):
         if before is not None:
             self._endpoints_of_unit.remove(before.units, endpoint_id)
             self._endpoints_of_port.remove(before.ports, endpoint_id)
+            self._endpoints_of_host.remove(_host_key(before), endpoint_id)
             self.work += 1 + len(before.units) + len(before.ports)
         return before
 
@@ -383,3 +390,7 @@ def _named(connection: Connection) -> frozenset[str]:
             *(grant.volume for grant in connection.volumes),
         )
     )
+
+
+def _host_key(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
+    return () if endpoint.host is None else ((endpoint.fabric, endpoint.host),)

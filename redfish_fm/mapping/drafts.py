@@ -18,6 +18,20 @@ from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind
 
 
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """A log at the moment of a write.
+
+    `key` in META space says up to which entry it is cleared, `pre` is the value there. `newest`
+    is the number of its newest entry, `etag` that of its collection of entries.
+    """
+
+    key: str
+    pre: bytes | None
+    newest: int
+    etag: str
+
+
 class Tip(Protocol):
     """The newest state, in flight included, as one write may see it. Never observed properties.
 
@@ -107,6 +121,18 @@ class Tip(Protocol):
         """Return the host whose system or BMC is at `uri`; None where nobody can reset it."""
         ...
 
+    def lay(self, edits: Sequence[Edit]) -> None:
+        """Let the tip be as if `edits` were committed; for mapping.transactions alone.
+
+        Whoever lays something on takes it off (the inverse edits) before the draft is returned.
+        """
+        ...
+
+
+    def log(self, uri: str) -> LogState | None:
+        """Return the log whose LogService is at `uri`; None where nobody keeps one."""
+        ...
+
 
 class TakeBack(Enum):
     """What undoing the grants of an operation means for the resource it changed."""
@@ -119,6 +145,8 @@ class TakeBack(Enum):
     """The operation changed members of it: what it added goes, and the rest is as before."""
     CLEAR_PORT = "clear-port"
     """The operation named a port in a vPPB's overlay: the vPPB names none again."""
+    COMPOSITION = "composition"
+    """Several writes in one: what they made is deleted, what they added elsewhere goes."""
     RESTORE_OVERLAY = "restore-overlay"
     """The operation laid wishes over a resource: what was laid over it before is there again."""
 
@@ -137,7 +165,9 @@ class OperationDraft:
     (before, after) is what LDs are to have. `overlay_before` and `document_before` are pre-images
     for `take_back`: the overlay there was, and the document ("" for none).
     `places` is unit -> JSON pointer to where the request names the added member that brings it.
-    `reset` is what to ask a BMC: then nothing else is in it, and `fabric` is "".
+    `reset` is what to ask a BMC: then nothing else is in it, and `fabric` is "". `made` are the
+    documents that several writes in one made. What is granted, released, allocated and freed may
+    be of several fabrics; `fabric` is then one of them.
     """
 
     fabric: str
@@ -157,6 +187,7 @@ class OperationDraft:
     document_before: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
     reset: ResetWish | None = None
+    made: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ _MEMBER_LISTS = (
     "TargetEndpoints",
     "InitiatorEndpointGroups",
     "TargetEndpointGroups",
+    "ResourceBlocks",
 )
 _GRANT_LISTS = (
     ("MemoryChunkInfo", "MemoryChunk"),

@@ -84,16 +84,11 @@ class Operation:
     document_before: str = ""
     places: dict[str, str] = field(default_factory=dict)
     reset: ResetWish | None = None
+    made: frozenset[str] = frozenset()
 
     @property
     def fabrics(self) -> frozenset[str]:
         """The fabrics whose hardware has work in it; its own where there is none."""
-        bindings = (
-            *self.granted,
-            *self.released,
-            *(each for pair in self.changed for each in pair),
-        )
-        parts = (*self.allocated, *self.freed)
         wishes = (*(wish for _before, wish in self.bandwidth), *self.restoring)
         found = {binding.fabric for binding in (*self.granted, *self.released)}
         found |= {part.fabric for part in (*self.allocated, *self.freed)}
@@ -166,6 +161,7 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         document_before=plan.document_before,
         places=dict(plan.places),
         reset=plan.reset,
+        made=plan.made,
     )
 
 
@@ -236,7 +232,7 @@ def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
         return ()
     if not still_wanted(tip.index, operation):
         # The connections of a group may be gone while the group still names who was to join them.
-        if operation.take_back is not TakeBack.REMOVE_MEMBERS:
+        if operation.take_back not in (TakeBack.REMOVE_MEMBERS, TakeBack.COMPOSITION):
             return ()
         return tuple(_documents_taken_back(tip, operation))
     edits = list(_documents_taken_back(tip, operation))
@@ -271,6 +267,9 @@ def _documents_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
         edit = restored(tip, operation.uri, operation.overlay_before)
         yield from () if edit is None else (edit,)
         return
+    if operation.take_back is TakeBack.COMPOSITION:
+        yield from _all_taken_back(tip, operation)
+        return
     raw = tip.wanted(operation.uri)
     if raw is not None and operation.take_back is TakeBack.REMOVE_MEMBERS:
         after = _members_taken_back(operation, raw)
@@ -290,6 +289,22 @@ def _members_taken_back(operation: Operation, raw: bytes) -> bytes:
     before = msgspec.json.decode(pre)
     after = with_members_left(before, without_members(now, frozenset(operation.added)))
     return pre if after == before else msgspec.json.encode(after)
+
+
+def _all_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
+    """Yield the end of all that several writes in one made, and of what they added elsewhere."""
+    added = frozenset(operation.added) | operation.made
+    for uri in sorted(operation.resources | operation.made):
+        for space, raw in ((Space.DOCUMENT, tip.wanted(uri)), (Space.OVERLAY, tip.overlay(uri))):
+            if raw is None:
+                continue
+            if space is Space.DOCUMENT and uri in operation.made:
+                yield Edit(space, uri, raw, None)
+                continue
+            now = msgspec.json.decode(raw)
+            after = without_members(now, added)
+            if after != now:
+                yield Edit(space, uri, raw, msgspec.json.encode(after))
 
 
 def _port_cleared(tip: Tip, uri: str) -> Iterator[Edit]:
