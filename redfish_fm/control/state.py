@@ -4,17 +4,18 @@ Two of these live in a service: the writer's tip (committed and in flight) and t
 Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from redfish_fm.control.base import NOTHING, Base, Reading, decode_document, parent_of
+from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_document, parent_of
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.domain import apply_overlay, apply_value
+from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.operations import Operation, decode_operation
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
@@ -99,8 +100,7 @@ class WantedState:
             case Space.DOCUMENT:
                 return self._derive_document(edit)
             case Space.OVERLAY:
-                self._derive_overlay(edit)
-                return {edit.key}
+                return {edit.key, *self._derive_overlay(edit)}
             case Space.BINDING:
                 return self._derive_binding(edit)
             case Space.OPERATION:
@@ -108,21 +108,31 @@ class WantedState:
             case _:
                 return set()
 
-    def _derive_overlay(self, edit: Edit) -> None:
+    def _derive_overlay(self, edit: Edit) -> set[str]:
         facts = self.base.facts
-        if facts.vppb_at(edit.key) is not None or edit.key in facts.qos_targets:
-            overlay = None if edit.post is None else msgspec.json.decode(edit.post)
-            apply_overlay(self.index, facts, edit.key, overlay)
+        expands = edit.key in facts.hosts
+        if not expands and facts.vppb_at(edit.key) is None and edit.key not in facts.qos_targets:
+            return set()
+        pre, post = (_overlay(raw) for raw in (edit.pre, edit.post))
+        apply_overlay(self.index, facts, edit.key, post)
+        if not expands:
+            return set()
+        before, after = (set(forward_links("ComputerSystem", each)) for each in (pre, post))
+        return self._relink(edit.key, before, after)
+
+    def _relink(self, uri: str, before: Set[Link], after: Set[Link]) -> set[str]:
+        """Follow what `uri` links; return what is linked to otherwise than before."""
+        for target, pointer in before - after:
+            self._unlink(target, pointer, uri)
+        for target, pointer in after - before:
+            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
+        return {target for target, _ in before ^ after}
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
         pre, post = self._read(uri, edit.pre), self._read(uri, edit.post)
-        for target, pointer in pre.links - post.links:
-            self._unlink(target, pointer, uri)
-        for target, pointer in post.links - pre.links:
-            self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
+        touched = {uri, *self._relink(uri, pre.links, post.links)}
         apply_value(self.index, pre.value, post.value)
-        touched = {uri, *(target for target, _ in pre.links ^ post.links)}
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):
                 self._join(collection, uri, edit.post is not None)
@@ -238,6 +248,11 @@ class WantedState:
             b"%x" % self._member_sums.get(uri, 0),
             b"" if operation is None else operation.state.value.encode(),
         )
+
+
+def _overlay(raw: bytes | None) -> dict[str, Any]:
+    found: dict[str, Any] = {} if raw is None else msgspec.json.decode(raw)
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -7,6 +7,7 @@ the fabric holds.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from redfish_fm.fabric.composition import Block, Composition, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import (
     Chunk,
@@ -31,11 +32,27 @@ from redfish_fm.mapping.read import (
     read_zone,
     unit_behind,
 )
+from redfish_fm.mapping.read_compositions import (
+    read_block,
+    read_composition,
+    read_reservation,
+)
 from redfish_fm.mapping.uris import fabric_of
 
 Document = Mapping[str, Any]
 
-Value = Endpoint | EndpointGroup | Zone | Connection | Chunk | Region | Volume
+Value = (
+    Endpoint
+    | EndpointGroup
+    | Zone
+    | Connection
+    | Chunk
+    | Region
+    | Volume
+    | Block
+    | Composition
+    | Reservation
+)
 """What a document means to isolation. The `id` of each is the document's URI."""
 
 
@@ -78,7 +95,8 @@ def apply_document(
 
 
 def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document | None) -> None:
-    """Make `index` reflect what is laid over the resource at `uri`: port of a vPPB, QoS of an LD.
+    """Make `index` reflect what is laid over the resource at `uri`: port of a vPPB, QoS of an LD,
+    blocks given to a physical host.
 
     A port that names no unit grants nothing, as if it were not there.
     """
@@ -87,6 +105,11 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
         index.bandwidth.remove(uri)
         if wish is not None:
             index.bandwidth.put(wish)
+    if uri in facts.hosts:
+        expansion = read_composition(uri, overlay or {}, facts)
+        index.remove_composition(uri)
+        if expansion is not None:
+            index.put_composition(expansion)
     place = facts.vppb_at(uri)
     if place is None:
         return
@@ -99,7 +122,16 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
         index.put_vppb_grant(VppbGrant(uri, fabric, vppb, unit, vcs.host))
 
 
-_OUTSIDE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
+_OUTSIDE = frozenset(
+    {
+        "CompositionReservation",
+        "ComputerSystem",
+        "MemoryChunks",
+        "MemoryRegion",
+        "ResourceBlock",
+        "Volume",
+    }
+)
 _READERS: dict[str, Callable[[str, Document, Facts], Value | None]] = {
     "Endpoint": read_endpoint,
     "EndpointGroup": lambda uri, document, _facts: read_group(uri, document),
@@ -108,6 +140,9 @@ _READERS: dict[str, Callable[[str, Document, Facts], Value | None]] = {
     "MemoryChunks": read_chunk,
     "MemoryRegion": read_region,
     "Volume": read_volume,
+    "ComputerSystem": read_composition,
+    "CompositionReservation": lambda uri, document, _facts: read_reservation(uri, document),
+    "ResourceBlock": read_block,
 }
 _PUT: dict[type, Callable[[FabricIndex, Any], None]] = {
     Endpoint: FabricIndex.put_endpoint,
@@ -117,6 +152,9 @@ _PUT: dict[type, Callable[[FabricIndex, Any], None]] = {
     Chunk: FabricIndex.put_chunk,
     Region: FabricIndex.put_region,
     Volume: FabricIndex.put_volume,
+    Block: FabricIndex.put_block,
+    Composition: FabricIndex.put_composition,
+    Reservation: FabricIndex.put_reservation,
 }
 _REMOVE: dict[type, Callable[[FabricIndex, str], None]] = {
     Endpoint: FabricIndex.remove_endpoint,
@@ -126,4 +164,7 @@ _REMOVE: dict[type, Callable[[FabricIndex, str], None]] = {
     Chunk: FabricIndex.remove_chunk,
     Region: FabricIndex.remove_region,
     Volume: FabricIndex.remove_volume,
+    Block: FabricIndex.remove_block,
+    Composition: FabricIndex.remove_composition,
+    Reservation: FabricIndex.remove_reservation,
 }

@@ -11,7 +11,9 @@ FORWARD: dict[str, tuple[tuple[str, str], ...]] = {
     "Zone": (
         ("Links/Endpoints", "/Links/Zones"),
         ("Links/ContainsZones", "/Links/ContainedByZones"),
+        ("Links/ResourceBlocks", "/Links/Zones"),
     ),
+    "ComputerSystem": (("Links/ResourceBlocks", "/Links/ComputerSystems"),),
     "Connection": (
         ("Links/InitiatorEndpoints", "/Links/Connections"),
         ("Links/TargetEndpoints", "/Links/Connections"),
@@ -42,6 +44,7 @@ INVERSE: dict[str, tuple[str, ...]] = {
     "EndpointGroup": ("Connections",),
     "Zone": ("ContainedByZones", "AddressPools"),
     "Port": ("AssociatedEndpoints",),
+    "ResourceBlock": ("ComputerSystems", "Zones"),
     "AccelerationFunction": ("Endpoints",),
     "CXLLogicalDevice": ("Endpoints", "MemoryChunks"),
     "ComputerSystem": ("Endpoints",),

@@ -53,6 +53,18 @@ def _in_use(name: str = "Links/Endpoints", args: tuple[str, ...] = _CONFLICT_ARG
 
 TABLE: dict[Rule, Row] = {
     Rule.COMPOSED: _in_use(),
+    Rule.BLOCK_UNKNOWN: Row(
+        400, "Base.ResourceMissingAtURI", ("{subject}",), "Links/ResourceBlocks"
+    ),
+    Rule.BLOCK_TWICE: Row(
+        400, "Base.PropertyValueIncorrect", ("{property}", "{subject}"), "Links/ResourceBlocks"
+    ),
+    Rule.BLOCK_COMPUTE: Row(
+        400, "Base.PropertyValueIncorrect", ("{property}", "{subject}"), "Links/ResourceBlocks"
+    ),
+    Rule.BLOCK_TAKEN: _in_use("Links/ResourceBlocks"),
+    Rule.BLOCK_IN_USE: _in_use("Links/ResourceBlocks"),
+    Rule.BLOCK_UNAVAILABLE: Row(409, CONFLICT, _CONFLICT_ARGS, "Links/ResourceBlocks"),
     Rule.HOST_SHARING: _in_use(),
     Rule.ZONE_MANY_HOSTS: _in_use(args=("{property}", "{subject}", "{other}")),
     Rule.ZONE_UNIT_TWICE: _in_use(),

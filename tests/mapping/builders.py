@@ -2,7 +2,7 @@
 
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,10 @@ class MemoryTip:
 
     def machine(self, uri: str) -> Machine | None:
         return self.machines.get(uri)
+
+    def lay(self, edits: Sequence[Edit]) -> None:
+        for edit in edits:
+            self._apply(edit)
 
     def commit(self, draft: Draft) -> Draft:
         self.apply(draft.edits)

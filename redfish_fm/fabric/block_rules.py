@@ -1,0 +1,112 @@
+"""Which resource blocks a system can be made of: rule 5 before anything is zoned.
+
+Pure. Judges blocks; what becomes of them in the fabric (zones, connections, parts) is judged by the
+rules of those. DESIGN section 5, rule 5, and section 6. Redfish: ResourceBlock.v1_4_3.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from redfish_fm.fabric.cases import TargetStatus
+from redfish_fm.fabric.composition import Block
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
+from redfish_fm.fabric.values import Rule, Violation
+
+
+def check_blocks(
+    index: FabricIndex,
+    composition: str,
+    blocks: Sequence[str],
+    added: Sequence[str],
+    *,
+    expands: bool,
+    now_s: float,
+    reservation: str | None,
+    status: TargetStatus,
+    at: str = "/Links/ResourceBlocks",
+) -> list[Violation]:
+    """Return why the system can not be made of `blocks`, of which `added` are new in it.
+
+    `expands`: it is a physical host, which brings its own compute. `reservation` is the one whose
+    client asks. `now_s` is wall time; `at` the JSON pointer of the list in the request.
+    """
+    places = {block: f"{at}/{position}" for position, block in reversed([*enumerate(blocks)])}
+    found = [*_twice(blocks, at)]
+    known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
+    found += _computes(composition, known, places, expands, at)
+    for name in dict.fromkeys(added):
+        block = index.blocks.get(name)
+        if block is None:
+            found.append(Violation(Rule.BLOCK_UNKNOWN, name, None, places.get(name)))
+            continue
+        place = places.get(name)
+        found += _taken(index, composition, block, place)
+        found += _reserved(index, block, place, now_s, reservation)
+        found += _in_use(index, composition, block, place)
+        found += _unavailable(index, block, place, status)
+    return found
+
+
+def _twice(blocks: Sequence[str], at: str) -> Iterator[Violation]:
+    for position, name in enumerate(blocks):
+        if name in blocks[:position]:
+            yield Violation(Rule.BLOCK_TWICE, name, None, f"{at}/{position}")
+
+
+def _computes(
+    composition: str, blocks: Sequence[Block], places: dict[str, str], expands: bool, at: str
+) -> Iterator[Violation]:
+    """A composed system runs on exactly one host; a physical one brings its own."""
+    computing = [block.id for block in blocks if block.computes]
+    allowed = 0 if expands else 1
+    for name in computing[allowed:]:
+        yield Violation(Rule.BLOCK_COMPUTE, name, composition, places.get(name))
+    if not computing and not expands:
+        yield Violation(Rule.BLOCK_COMPUTE, composition, None, at)
+
+
+def _taken(
+    index: FabricIndex, composition: str, block: Block, place: str | None
+) -> Iterator[Violation]:
+    others = index.compositions_of_block(block.id) - {composition}
+    if others and (not block.sharing or len(others) >= (block.compositions_max or len(others) + 1)):
+        yield Violation(Rule.BLOCK_TAKEN, block.id, min(others), place)
+    if block.host is not None:
+        # Expanded in place or used up by a composed system, never both.
+        for other in sorted(index.compositions_of_host(block.host) - others - {composition}):
+            yield Violation(Rule.BLOCK_TAKEN, block.id, other, place)
+
+
+def _reserved(
+    index: FabricIndex, block: Block, place: str | None, now_s: float, reservation: str | None
+) -> Iterator[Violation]:
+    for holder in index.reservations_of_block(block.id, now_s):
+        if holder != reservation:
+            yield Violation(Rule.BLOCK_TAKEN, block.id, holder, place)
+
+
+def _in_use(
+    index: FabricIndex, composition: str, block: Block, place: str | None
+) -> Iterator[Violation]:
+    """What somebody zoned, connected or bound by hand is not taken from under them."""
+    if block.sharing:
+        return
+    holders: set[str] = set()
+    for unit in block.units:
+        holders |= index.zones_taking(unit).keys()
+        holders = holders.union(*index.hosts_of(unit).values())
+    for holder in sorted(holders):
+        if index.composition_holding(holder) != composition:
+            yield Violation(Rule.BLOCK_IN_USE, block.id, holder, place)
+
+
+def _unavailable(
+    index: FabricIndex, block: Block, place: str | None, status: TargetStatus
+) -> Iterator[Violation]:
+    for unit in sorted(block.units):
+        for endpoint in sorted(index.endpoints_of_unit(unit)):
+            state, health = status(endpoint)
+            if state in UNAVAILABLE_STATES or health == "Critical":
+                told = tuple(text for text in (state, health) if text is not None)
+                yield Violation(Rule.BLOCK_UNAVAILABLE, block.id, endpoint, place, told)
+                return

@@ -1,0 +1,78 @@
+"""Documents read into compositions, resource blocks and reservations.
+
+Pure. Nothing here raises on a malformed document: what can not be read is as if it were not there.
+Redfish: ComputerSystem.v1_27_0 Links.ResourceBlocks, ResourceBlock.v1_4_3,
+CompositionReservation.v1_0_2.
+"""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from redfish_fm.fabric.composition import Block, BlockType, Composition, Reservation
+from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.read import members
+from redfish_fm.redfish import oem
+
+COMPOSITION = f"Oem/{oem.NAME}/Composition"
+"""Where a system's document lists what exists for it alone."""
+HOLDINGS = ("Zones", "Connections", "MemoryChunks", "Volumes")
+"""The names under it."""
+EXPIRES = f"Oem/{oem.NAME}/ExpirationTime"
+
+_TYPES = {each.value: each for each in BlockType}
+_DEVICES = ("Processors", "Memory", "Drives", "Storage", "NetworkInterfaces", "EthernetInterfaces")
+"""Properties of a ResourceBlock that link what is in it."""
+
+
+def read_composition(uri: str, document: Mapping[str, Any], facts: Facts) -> Composition | None:
+    """Return what a system's document, or what is laid over it, says of its blocks, or None."""
+    blocks = members(document, "Links/ResourceBlocks")
+    if not blocks:
+        return None
+    expands = uri in facts.hosts
+    known = (facts.blocks.get(block) for block in blocks)
+    host = uri if expands else next((each.host for each in known if each and each.host), None)
+    holdings = (members(document, f"{COMPOSITION}/{name}") for name in HOLDINGS)
+    return Composition(uri, host, blocks, frozenset().union(*holdings), expands)
+
+
+def read_block(uri: str, document: Mapping[str, Any], facts: Facts) -> Block:
+    """Return a resource block of a client or an import, as far as its links tell what is in it."""
+    types = document.get("ResourceBlockType")
+    named = types if isinstance(types, list) else ()
+    linked = [link for name in _DEVICES for link in members(document, name)]
+    units = frozenset[str]().union(*(_units(link, facts) for link in linked))
+    hosts = (facts.entity_hosts.get(link) for link in members(document, "ComputerSystems"))
+    status = document.get("CompositionStatus")
+    status = status if isinstance(status, Mapping) else {}
+    sharing = status.get("SharingCapable") is True and status.get("SharingEnabled") is not False
+    most = status.get("MaxCompositions")
+    return Block(
+        uri,
+        frozenset(_TYPES[each] for each in named if each in _TYPES),
+        next((host for host in hosts if host is not None), None),
+        units,
+        sharing=sharing,
+        compositions_max=most if isinstance(most, int) else None if sharing else 1,
+    )
+
+
+def _units(link: str, facts: Facts) -> frozenset[str]:
+    for each in enclosing(link):
+        found = facts.entity_units.get(each)
+        if found is not None:
+            return found
+    return frozenset()
+
+
+def read_reservation(uri: str, document: Mapping[str, Any]) -> Reservation:
+    """Return a reservation; one that does not say when it ends has ended."""
+    value: Any = document
+    for name in EXPIRES.split("/"):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    try:
+        expires_s = datetime.datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        expires_s = 0.0
+    return Reservation(uri, members(document, "ReservedResourceBlocks"), expires_s)
