@@ -13,6 +13,7 @@ import msgspec
 from redfish_fm.control.announced import announced_since
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
+from redfish_fm.mapping.block_status import block_shown
 from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
@@ -132,6 +133,9 @@ class Published:
         ours = bindings_shown(self.state.index, self.base.facts, uri)
         if ours is not None:
             lay_over(document, {"Oem": {oem.NAME: ours}})
+        block = block_shown(self.state.index, uri, document.get("Status") or {}, self.state.busy)
+        if block is not None:
+            lay_over(document, block)
         self._put_links(document, uri)
         return document
 

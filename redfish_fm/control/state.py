@@ -14,6 +14,12 @@ from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_documen
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
+from redfish_fm.mapping.block_status import (
+    POOLS,
+    blocks_concerned,
+    blocks_of_endpoints,
+    pool_members,
+)
 from redfish_fm.mapping.domain import apply_overlay, apply_value
 from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.operations import Operation, decode_operation
@@ -118,7 +124,15 @@ class WantedState:
         if not expands:
             return set()
         before, after = (set(forward_links("ComputerSystem", each)) for each in (pre, post))
-        return self._relink(edit.key, before, after)
+        blocks = self._relink(edit.key, before, after)
+        return blocks | (POOLS if blocks else frozenset())
+
+    def _blocks(self, relinked: Set[str], *values: object) -> set[str]:
+        """Return the resource blocks, and their pools, that show something else from now on."""
+        found = blocks_of_endpoints(self.index, relinked)
+        for value in values:
+            found |= blocks_concerned(value)
+        return found | (POOLS if found else frozenset())
 
     def _relink(self, uri: str, before: Set[Link], after: Set[Link]) -> set[str]:
         """Follow what `uri` links; return what is linked to otherwise than before."""
@@ -131,8 +145,10 @@ class WantedState:
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
         pre, post = self._read(uri, edit.pre), self._read(uri, edit.post)
-        touched = {uri, *self._relink(uri, pre.links, post.links)}
+        relinked = self._relink(uri, pre.links, post.links)
+        touched = {uri, *relinked}
         apply_value(self.index, pre.value, post.value)
+        touched |= self._blocks(relinked, pre.value, post.value)
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):
                 self._join(collection, uri, edit.post is not None)
@@ -224,6 +240,8 @@ class WantedState:
     def members_of(self, collection: str) -> list[str]:
         """Return the URIs of a collection's members, in the one order they are always served."""
         made = self.members.get(collection, set())
+        if collection in POOLS and collection in self.base.collections:
+            return sorted(pool_members(self.index, collection), key=member_order)
         if collection == TASKS:
             made = {operation.task for operation in self.operations.values()}
         return sorted(made | self.base.members.get(collection, set()), key=member_order)
@@ -246,6 +264,7 @@ class WantedState:
             own,
             msgspec.json.encode(inverse),
             b"%x" % self._member_sums.get(uri, 0),
+            ",".join(self.members_of(uri)).encode() if uri in POOLS else b"",
             b"" if operation is None else operation.state.value.encode(),
         )
 

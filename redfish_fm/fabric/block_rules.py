@@ -89,15 +89,19 @@ def _in_use(
     index: FabricIndex, composition: str, block: Block, place: str | None
 ) -> Iterator[Violation]:
     """What somebody zoned, connected or bound by hand is not taken from under them."""
-    if block.sharing:
-        return
+    if not block.sharing:
+        for holder in sorted(holders_outside(index, block)):
+            if index.composition_holding(holder) != composition:
+                yield Violation(Rule.BLOCK_IN_USE, block.id, holder, place)
+
+
+def holders_outside(index: FabricIndex, block: Block) -> set[str]:
+    """Return the zones, connections and vPPBs that have what is in the block, or a part of it."""
     holders: set[str] = set()
     for unit in block.units:
         holders |= index.zones_taking(unit).keys()
         holders = holders.union(*index.hosts_of(unit).values())
-    for holder in sorted(holders):
-        if index.composition_holding(holder) != composition:
-            yield Violation(Rule.BLOCK_IN_USE, block.id, holder, place)
+    return holders
 
 
 def _unavailable(

@@ -115,6 +115,10 @@ class CompositionIndex(BindingIndex):
         found = self._reservations_of_block.get(block_id)
         return tuple(sorted(r for r in found if self.reservations[r].expires_s > now_s))
 
+    def is_reserved(self, block_id: str) -> bool:
+        """Return whether any reservation names the block; those that expired are deleted soon."""
+        return self._reservations_of_block.count(block_id) > 0
+
     def blocks_of_unit(self, unit_id: str) -> frozenset[str]:
         """Return the blocks that the unit is in."""
         return self._blocks_of_unit.get(unit_id)

@@ -225,8 +225,16 @@ def binds(fabric: str, tip: Tip) -> bool:
     return facts.zoned and facts.kind is FabricKind.BIND
 
 
-def whole_units(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield what the blocks bind whole, in order."""
+def whole_units(blocks: Iterable[Block], host: str, tip: Tip) -> Iterator[str]:
+    """Yield what the blocks bind whole, in order: of several ways one that the host has."""
     for block in blocks:
-        if not block.sharing:
-            yield from sorted(block.units)
+        if not block.sharing and block.units:
+            ways = sorted(block.units)
+            yield next((unit for unit in ways if _reaches(host, unit, tip)), ways[0])
+
+
+def _reaches(host: str, unit: str, tip: Tip) -> bool:
+    known = tip.index.units.get(unit)
+    if known is None or known.target is None:
+        return False
+    return bool(tip.index.vcs_of_host(known.fabric, host, known.target.switch))

@@ -162,7 +162,7 @@ def _assemble(
     known = [tip.index.blocks[block] for block in recipe.blocks if block in tip.index.blocks]
     present = frozenset(target.blocks)
     fresh = [block for block in known if block.id not in present]
-    units = fabrics_of(whole_units(fresh), tip)
+    units = fabrics_of(whole_units(fresh, recipe.host, tip), tip)
     for unit in parts.values():
         for fabric in fabrics_of((unit,), tip):
             if binds(fabric, tip):
@@ -212,7 +212,7 @@ def _give_back(
                     holdings.drop(connection)
                 assembly.delete(uri)
                 holdings.drop(uri)
-    units = frozenset(whole_units(leaving))
+    units = frozenset(unit for block in leaving if not block.sharing for unit in block.units)
     ends = frozenset().union(*(index.endpoints_of_unit(unit) for unit in units))
     for zone in [*holdings.uris["Zones"]]:
         named = frozenset(index.zones[zone].endpoints) if zone in index.zones else frozenset()

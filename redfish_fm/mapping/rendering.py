@@ -15,7 +15,14 @@ GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 """Raw bit rate of one PCIe lane by generation, Gbit/s."""
 
 FINISHED = frozenset(
-    {"MemoryDomain", "PCIeDevice", "PCIeFunction", "VirtualCXLSwitch", "VirtualPCI2PCIBridge"}
+    {
+        "MemoryDomain",
+        "PCIeDevice",
+        "PCIeFunction",
+        "ResourceBlock",
+        "VirtualCXLSwitch",
+        "VirtualPCI2PCIBridge",
+    }
 )
 """Types of which a big fabric has many, and which nothing is added to once they are put."""
 

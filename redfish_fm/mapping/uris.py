@@ -115,10 +115,18 @@ STORAGE_POOL = "/redfish/v1/Storage/{storage}/StoragePools/{pool}"
 ALLOCATED_VOLUMES = "/redfish/v1/Storage/{storage}/StoragePools/{pool}/AllocatedVolumes"
 VOLUMES = "/redfish/v1/Storage/{storage}/Volumes"
 
+RESOURCE_BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
+RESOURCE_BLOCK = "/redfish/v1/CompositionService/ResourceBlocks/{block}"
+RESOURCE_ZONES = "/redfish/v1/CompositionService/ResourceZones"
+RESOURCE_ZONE = "/redfish/v1/CompositionService/ResourceZones/{zone}"
+RESERVATIONS = "/redfish/v1/CompositionService/CompositionReservations"
+FREE_POOL = "/redfish/v1/CompositionService/FreePool"
+ACTIVE_POOL = "/redfish/v1/CompositionService/ActivePool"
+
 CABLE_COLLECTION = "/redfish/v1/Cables"
 CABLE = "/redfish/v1/Cables/{cable}"
 
-FABRIC_MANAGER = "FM"
+FABRIC_MANAGER = "FabricManager"
 """Id of the manager that this service itself is."""
 MANAGER = "/redfish/v1/Managers/{manager}"
 MANAGER_ETHERNETS = "/redfish/v1/Managers/{manager}/EthernetInterfaces"
@@ -127,6 +135,10 @@ MANAGER_PROTOCOLS = "/redfish/v1/Managers/{manager}/NetworkProtocol"
 MANAGER_LOGS = "/redfish/v1/Managers/{manager}/LogServices"
 MANAGER_LOG = "/redfish/v1/Managers/{manager}/LogServices/{log}"
 MANAGER_LOG_ENTRIES = "/redfish/v1/Managers/{manager}/LogServices/{log}/Entries"
+HTTPS_CERTIFICATES = "/redfish/v1/Managers/{manager}/NetworkProtocol/HTTPS/Certificates"
+HTTPS_CERTIFICATE = (
+    "/redfish/v1/Managers/{manager}/NetworkProtocol/HTTPS/Certificates/{certificate}"
+)
 TASK = "/redfish/v1/TaskService/Tasks/{task}"
 
 _FABRIC_PREFIX = FABRIC.format(fabric="")

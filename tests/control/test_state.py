@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.mapping.operations import Operation, encode_operation
+from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL, RESOURCE_BLOCK
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store.base import StoredState
@@ -90,13 +91,19 @@ def test_load_takes_over_the_sequence_and_holds_tells_whether_it_is_all() -> Non
     assert not state.holds(StoredState(7, {}))
 
 
+def blocks(name: str) -> set[str]:
+    """The resource block of a device, and the pools that tell whether it is free."""
+    return {RESOURCE_BLOCK.format(block=name), FREE_POOL, ACTIVE_POOL}
+
+
 def test_a_patch_that_moves_no_link_touches_the_document_alone() -> None:
     state = WantedState(BASE)
     before, after = zone(pcie("gpu1"), Name="x"), zone(pcie("gpu1"), Name="y")
-    assert state.apply(put(ZONE, before)) == {ZONE, PCIE_ZONES, pcie("gpu1")}
+    shown = {pcie("gpu1"), *blocks("gpu1")}
+    assert state.apply(put(ZONE, before)) == {ZONE, PCIE_ZONES, *shown}
     assert state.apply(put(ZONE, after, before)) == {ZONE}
     moved = zone(pcie("gpu2"), Name="y")
-    assert state.apply(put(ZONE, moved, after)) == {ZONE, pcie("gpu1"), pcie("gpu2")}
+    assert state.apply(put(ZONE, moved, after)) == {ZONE, *shown, pcie("gpu2"), *blocks("gpu2")}
 
 
 def test_equal_bytes_at_two_uris_are_two_zones() -> None:

@@ -1,0 +1,85 @@
+"""What resource blocks show of the compositions and reservations that they are in.
+
+Pure. Redfish: ResourceBlock.v1_4_3 CompositionStatus and Pool, CompositionService.v1_2_3 FreePool
+and ActivePool. Everything here is derived when it is read, never stored.
+"""
+
+from collections.abc import Callable, Mapping, Set
+from typing import Any
+
+from redfish_fm.fabric.block_rules import holders_outside
+from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
+from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
+
+POOLS = frozenset({ACTIVE_POOL, FREE_POOL})
+"""Collections whose members follow from what is composed."""
+
+
+def block_shown(
+    index: FabricIndex, uri: str, status: Mapping[str, Any], busy: Callable[[str], str | None]
+) -> dict[str, Any] | None:
+    """Return CompositionStatus and Pool of the block at `uri`; None where there is no block.
+
+    `status` is the block's Status as shown; `busy` tells the Task that a system is under.
+    """
+    block = index.blocks.get(uri)
+    if block is None:
+        return None
+    compositions = index.compositions_of_block(uri)
+    shown: dict[str, Any] = {
+        "CompositionState": _state(index, block, compositions, status, busy).value,
+        "NumberOfCompositions": len(compositions),
+        "Reserved": index.is_reserved(uri),
+    }
+    return {"CompositionStatus": shown, "Pool": _pool(index, block, compositions)}
+
+
+def _state(
+    index: FabricIndex,
+    block: Block,
+    compositions: frozenset[str],
+    status: Mapping[str, Any],
+    busy: Callable[[str], str | None],
+) -> CompositionState:
+    if status.get("State") in UNAVAILABLE_STATES or status.get("Health") == "Critical":
+        return CompositionState.UNAVAILABLE
+    if any(busy(composition) for composition in compositions):
+        return CompositionState.COMPOSING
+    if not compositions:
+        outside = not block.sharing and holders_outside(index, block)
+        return CompositionState.UNAVAILABLE if outside else CompositionState.UNUSED
+    most = block.compositions_max
+    if block.sharing and (most is None or len(compositions) < most):
+        return CompositionState.COMPOSED_AND_AVAILABLE
+    return CompositionState.COMPOSED
+
+
+def _pool(index: FabricIndex, block: Block, compositions: frozenset[str]) -> str:
+    """Active in a composition, Free where one can take it, Unassigned where others have it."""
+    if compositions:
+        return "Active"
+    return "Unassigned" if not block.sharing and holders_outside(index, block) else "Free"
+
+
+def pool_members(index: FabricIndex, uri: str) -> list[str]:
+    """Return the blocks that FreePool or ActivePool has now; costs all blocks."""
+    wanted = "Active" if uri == ACTIVE_POOL else "Free"
+    return [
+        name
+        for name, block in index.blocks.items()
+        if _pool(index, block, index.compositions_of_block(name)) == wanted
+    ]
+
+
+def blocks_concerned(value: object) -> set[str]:
+    """Return the blocks that show something else once `value` comes or goes."""
+    return set(value.blocks) if isinstance(value, Composition | Reservation) else set()
+
+
+def blocks_of_endpoints(index: FabricIndex, endpoints: Set[str]) -> set[str]:
+    """Return the blocks that have what the endpoints give access to."""
+    known = (index.endpoints[uri] for uri in endpoints if uri in index.endpoints)
+    units = {unit for endpoint in known for unit in endpoint.units}
+    return {block for unit in units for block in index.blocks_of_unit(unit)}
