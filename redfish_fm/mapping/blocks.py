@@ -33,6 +33,9 @@ TYPES = {
 _LINKED = {DeviceKind.GPU: "Processors", DeviceKind.FPGA: "Processors", DeviceKind.NVME: "Drives"}
 """What a device is for -> the property of a block that links what stands for it."""
 
+RESERVATION_DURATION = "PT10M"
+"""How long a reservation keeps its blocks, unless a client says otherwise."""
+
 _UNUSED = {
     "CompositionState": "Unused",
     "Reserved": False,
@@ -56,7 +59,7 @@ def render_blocks(out: Rendering, inventories: Sequence[Inventory]) -> None:
     """
     if not any(inventory.hosts for inventory in inventories):
         return
-    out.collection(uris.RESOURCE_BLOCKS, "ResourceBlock", "Resource blocks")
+    _render_service(out)
     inside = _inside(out)
     for inventory in inventories:
         for host in inventory.hosts:
@@ -64,6 +67,27 @@ def render_blocks(out: Rendering, inventories: Sequence[Inventory]) -> None:
     for inventory in inventories:
         _render_devices(out, inventory, inside)
     _render_zones(out)
+
+
+def _render_service(out: Rendering) -> None:
+    """Add the service with its collections; what is in its pools follows from the blocks."""
+    out.put(
+        uris.COMPOSITION_SERVICE,
+        "CompositionService",
+        "Composition service",
+        Status=OK,
+        ServiceEnabled=True,
+        AllowOverprovisioning=False,
+        AllowZoneAffinity=True,
+        ReservationDuration=RESERVATION_DURATION,
+        ResourceBlocks=out.collection(uris.RESOURCE_BLOCKS, "ResourceBlock", "Resource blocks"),
+        ResourceZones=out.collection(uris.RESOURCE_ZONES, "Zone", "Zones of resource blocks"),
+        FreePool=out.collection(uris.FREE_POOL, "ResourceBlock", "Free resource blocks"),
+        ActivePool=out.collection(uris.ACTIVE_POOL, "ResourceBlock", "Composed resource blocks"),
+        CompositionReservations=out.collection(
+            uris.RESERVATIONS, "CompositionReservation", "Reservations of resource blocks"
+        ),
+    )
 
 
 def _inside(out: Rendering) -> Mapping[str, list[str]]:
@@ -242,7 +266,6 @@ def _render_zones(out: Rendering) -> None:
     hosts: dict[frozenset[tuple[str, str]], list[str]] = {}
     for host, switches in reach.items():
         hosts.setdefault(frozenset(switches), []).append(host)
-    out.collection(uris.RESOURCE_ZONES, "Zone", "Zones of resource blocks")
     for number, (reached, named) in enumerate(hosts.items(), 1):
         blocks = [
             block.id

@@ -14,6 +14,8 @@ ODATA_TYPES: dict[str, str] = {
     "Cable": "#Cable.v1_2_4.Cable",
     "Certificate": "#Certificate.v1_11_0.Certificate",
     "Chassis": "#Chassis.v1_28_0.Chassis",
+    "CompositionReservation": "#CompositionReservation.v1_0_2.CompositionReservation",
+    "CompositionService": "#CompositionService.v1_2_3.CompositionService",
     "ComputerSystem": "#ComputerSystem.v1_27_0.ComputerSystem",
     "Connection": "#Connection.v1_4_0.Connection",
     "Drive": "#Drive.v1_22_0.Drive",

@@ -115,6 +115,7 @@ STORAGE_POOL = "/redfish/v1/Storage/{storage}/StoragePools/{pool}"
 ALLOCATED_VOLUMES = "/redfish/v1/Storage/{storage}/StoragePools/{pool}/AllocatedVolumes"
 VOLUMES = "/redfish/v1/Storage/{storage}/Volumes"
 
+COMPOSITION_SERVICE = "/redfish/v1/CompositionService"
 RESOURCE_BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
 RESOURCE_BLOCK = "/redfish/v1/CompositionService/ResourceBlocks/{block}"
 RESOURCE_ZONES = "/redfish/v1/CompositionService/ResourceZones"

@@ -53,10 +53,15 @@ def shown() -> set[str]:
     tip, statuses = MemoryTip(found.documents, found.facts), Statuses()
     laid: dict[str, Any] = {}
     for inventory in inventories:
-        sight = FabricSight(inventory.fabric, run(_look(inventory)))
+        sight = FabricSight(inventory.fabric, look(inventory))
         laid |= ObservedFabric(inventory.fabric, statuses).look(tip.facts, tip.index, sight)
     known = found.documents.items()
     return pairs(merge(document, laid.get(uri) or {}) for uri, document in known)
+
+
+def look(inventory: Inventory) -> Observation:
+    """Return what a driver sees of virtual hardware to which nothing has happened."""
+    return run(_look(inventory))
 
 
 async def _look(inventory: Inventory) -> Observation:

@@ -26,7 +26,7 @@ from tests.mapping.builders import MemoryTip
 Documents = dict[str, dict[str, Any]]
 CHASSIS = "/redfish/v1/Chassis"
 SHIPPED = ("two-hosts", "ai-pod", "mixed", "ex5410p", "nvmeof-jbof")
-ROOTS = ("Systems", "Chassis", "Fabrics", "Managers", "Storage", "Cables")
+ROOTS = ("CompositionService", "Systems", "Chassis", "Fabrics", "Managers", "Storage", "Cables")
 
 FILE = """
 name: rich
@@ -441,7 +441,7 @@ def test_no_two_endpoints_have_one_durable_name(repository: Path) -> None:
 def test_a_switch_and_its_chassis_know_each_other(full: Documents) -> None:
     switch = "/redfish/v1/Fabrics/PCIe/Switches/sw1"
     assert both_ways(full, switch, ("Links", "Chassis"), "Switches") == [f"{CHASSIS}/sw1"]
-    manager = "/redfish/v1/Managers/FM"
+    manager = "/redfish/v1/Managers/FabricManager"
     assert switch in both_ways(full, manager, ("Links", "ManagerForSwitches"), "ManagedBy")
     assert f"{CHASSIS}/sw1" in both_ways(full, manager, ("Links", "ManagerForChassis"), "ManagedBy")
 

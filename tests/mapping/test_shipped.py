@@ -20,9 +20,10 @@ ITSELF = frozenset({"ComputerSystem", "Switch", "PCIeDevice", "Drive", "Memory",
 
 MADE_LATER = frozenset(
     {"Zone", "Connection", "EndpointGroup", "AddressPool", "MemoryChunks", "MemoryRegion", "Volume"}
-    | {"LogEntry"}
+    | {"LogEntry", "CompositionReservation", "ResourceBlock"}
 )
-"""Types of which a collection may begin without members: clients make them, or time does."""
+"""Types of which a collection may begin without members: clients make them, or time does; pools of
+resource blocks have the members that follow from what is composed."""
 
 
 @cache
