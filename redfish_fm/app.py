@@ -4,21 +4,25 @@ import asyncio
 import contextlib
 import gc
 import logging
+import random
 import secrets
 import signal
 import ssl
 import sys
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from redfish_fm import __version__, logs, resources
+from redfish_fm.certificates.serving import Certificates
+from redfish_fm.certificates.writing import CertificateWrites
 from redfish_fm.clocks import Clock, ScaledClock, SystemClock
 from redfish_fm.config import Config
+from redfish_fm.control.account_locks import keeper
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
+from redfish_fm.control.logbook import Logbook
 from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.control.session_rows import SessionRows
@@ -27,13 +31,18 @@ from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
+from redfish_fm.lives import Kept, read_again
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
-from redfish_fm.played import emulation, ordered_faults, play_reset, powered_hosts
+from redfish_fm.mapping.service_manager import OwnUris
+from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
+from redfish_fm.own_manager import OwnManager, about_service, add_to
+from redfish_fm.played import emulation, ordered_faults, powered_hosts
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.certificates import certificate_documents
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.documents import account_document, service_documents
+from redfish_fm.redfish.documents import REDFISH_VERSION, account_document, service_documents
 from redfish_fm.redfish.identity import Identity
 from redfish_fm.redfish.passwords import hash_password
 from redfish_fm.redfish.privileges import Privileges
@@ -42,15 +51,18 @@ from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.writes import OutcomeKind
-from redfish_fm.reload import Reload, ServedCertificate
+from redfish_fm.reload import Reload
 from redfish_fm.samples import kernel_samples, server_samples
+from redfish_fm.server.discovery import Discovery
 from redfish_fm.server.http import HttpServer
+from redfish_fm.server.interfaces import listened_on
 from redfish_fm.server.limits import Limits
-from redfish_fm.server.listener import listen
+from redfish_fm.server.listener import Bound, listen
 from redfish_fm.server.metrics import Metrics
-from redfish_fm.server.tls import TlsFiles, ensure_certificate, operator_certificate
+from redfish_fm.server.ssdp import Announced
 from redfish_fm.store.base import SessionRow, Store, StoredState
-from redfish_fm.store.memory import DurableState, MemoryStore
+from redfish_fm.store.memory import MemoryStore
+from redfish_fm.store.mockup import Progress
 from redfish_fm.store.sqlite import SqliteStore
 from redfish_fm.worlds import World, document_edit, source, wanted_types
 
@@ -83,52 +95,107 @@ class _Tables:
         return cls(Catalog.load(folder), Registries.load(folder), Privileges.load(folder))
 
 
-async def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
+async def serve(
+    config: Config,
+    again: Callable[[], Config] | None = None,
+    progress: Progress | None = None,
+) -> int:
     """Serve until SIGTERM or SIGINT; return the exit code. SIGHUP takes over what `again` reads.
 
+    `progress` is told how far the reading of a mockup is.
     Raises FmError or OSError, with one clear line, where it can not start.
     """
+    with contextlib.ExitStack() as stack:
+        kept = Kept(stack)
+        while await _life(config, again, progress, kept):
+            config = read_again(config, again)
+    return 0
+
+
+async def _life(
+    config: Config,
+    again: Callable[[], Config] | None,
+    progress: Progress | None,
+    kept: Kept,
+) -> bool:
+    """Serve until the service ends, or is to be made anew: then return True."""
     logs.configure(config.log_format, config.log_level)
     reload = Reload(config, again or (lambda: config))
     if again is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    # What is made at start stays: the collector would walk through all of it again and again.
+    # What an earlier life left behind goes now. What is made at start stays: the collector would
+    # walk through all of it again and again.
+    gc.unfreeze()
+    gc.collect()
     gc.disable()
     try:
-        return await _serve(config, reload)
+        return await _serve(config, reload, progress, kept)
     finally:
         gc.enable()
 
 
-async def _serve(config: Config, reload: Reload) -> int:
+async def _serve(config: Config, reload: Reload, progress: Progress | None, kept: Kept) -> bool:
     clock = SystemClock()
     stop = _stop_on_signals()
     async with contextlib.AsyncExitStack() as stack:
-        folder = config.state or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        # First of all, for a start that can not have its port leaves nothing behind.
+        bound = await kept.bound(config)
+        stack.callback(bound.close)
+        folder = kept.folder(config)
         tables = _Tables.load()
-        make_world = source(config, tables.catalog)
-        store = _store(config, clock)
+        make_world = source(config, tables.catalog, progress)
+        store = _store(config, clock, kept)
         stack.push_async_callback(store.close)
         stored = await store.load()
         world = make_world(stored)
         del make_world
         fabric_clock = ScaledClock(clock, config.time_scale)
         drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
-        power = await stack.enter_async_context(powered_hosts(config, drivers, clock, fabric_clock))
+        power = await stack.enter_async_context(
+            powered_hosts(config, drivers, world.hosts, clock, fabric_clock)
+        )
         faults = ordered_faults(config.faults, drivers, power, fabric_clock)
-        schedule_of_faults = await stack.enter_async_context(faults)
         service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
         imported_types = wanted_types(world, stored)
-        base = _base(config, tables, world, imported_types, service_uuid)
+        listening = listened_on(bound.sockets)
+        about = about_service(
+            config, service_uuid, bound.port, listening, certificates=not config.http
+        )
+        own = add_to(world.documents, world.facts, about)
+        own_uri = HTTPS_CERTIFICATE.format(manager=own.manager_id, certificate="1")
+        https = certificate_documents(tables.catalog, own_uri, served=not config.http)
+        world.documents.update(https)
+        base = _base(config, tables, world, imported_types, service_uuid, own)
+        discovery = _discovery(config, bound, service_uuid, clock)
         kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
-        identity = _identity(config, tables.catalog, SessionRows(store, kernel.writer), clock)
+        identity = _identity(config, tables.catalog, store, kernel, clock)
         await identity.load(stored.spaces)
         kernel.writer.on_publish.append(identity.published)
         kernel.start(stored)
+        itself = OwnManager(
+            config,
+            kernel,
+            store,
+            tables.catalog,
+            tables.registries,
+            clock,
+            discovery,
+            listening,
+            bound.port,
+        )
+        await itself.load(stored)
         del stored
-        running = asyncio.create_task(_run(kernel, identity, schedule_of_faults))
+        certificates = _certificates(config, folder, own_uri, kernel, clock)
+        reload.certificate = None if certificates.context is None else certificates
+        going_on = _run(kernel, identity, certificates, faults.schedule, discovery, itself.log)
+        running = asyncio.create_task(going_on)
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
+        stack.push_async_callback(itself.close)
+        # The kernel closes the hardware, which nothing may befall any more by then.
+        stack.push_async_callback(faults.close)
+        # Nothing that an operator has to mend may fail from here on: the made password shows once.
+        bound.claim()
         await _first_start(config, kernel, tables.catalog, world, service_uuid)
         fabrics = world.default_zones
         await kernel.writer.submit(lambda tip: keep_default_zones(fabrics, tip), "service")
@@ -137,11 +204,13 @@ async def _serve(config: Config, reload: Reload) -> int:
             tables.registries,
             tables.privileges,
             kernel.published,
-            kernel.commits.commit,
+            CertificateWrites(certificates, clock, itself.commit).commit,
             identity.sessions,
             identity.accounts,
             owner=kernel.operations.owner_of,
             roles=identity.roles,
+            locks=identity.locks,
+            client_certificates=certificates.clients,
             replay=kernel.retries.outcome,
             task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types | imported_types),
@@ -150,13 +219,26 @@ async def _serve(config: Config, reload: Reload) -> int:
             page_size=config.page_size,
             headers=world.headers,
             xml=world.xml,
-            emulation=emulation(config, identity.sessions.end_all, clock),
+            emulation=emulation(config, identity.sessions.end_all, clock, own.manager),
+            tables=itself.tables,
+            moments=itself.moments,
         )
-        certificate = None if config.http else _certificate(config, folder, clock)
-        reload.certificate = certificate
-        context = None if certificate is None else certificate.context
-        await _serve_http(config, stack, context, service, kernel, store, clock, running, stop)
-    return 0
+        service.on_audit.append(itself.audit)
+        return await _serve_http(
+            config,
+            stack,
+            bound,
+            certificates.context,
+            service,
+            kernel,
+            store,
+            clock,
+            discovery,
+            itself,
+            kept,
+            running,
+            stop,
+        )
 
 
 def _stop_on_signals() -> asyncio.Event:
@@ -167,9 +249,9 @@ def _stop_on_signals() -> asyncio.Event:
     return stop
 
 
-def _store(config: Config, clock: Clock) -> SqliteStore | MemoryStore:
+def _store(config: Config, clock: Clock, kept: Kept) -> SqliteStore | MemoryStore:
     if config.state is None:
-        return MemoryStore(DurableState(), clock, config.source_name)
+        return MemoryStore(kept.durable(config), clock, config.source_name)
     return SqliteStore(config.state, config.source_name, clock)
 
 
@@ -196,10 +278,21 @@ async def _drivers(
 
 
 def _base(
-    config: Config, tables: _Tables, world: World, types: set[str], service_uuid: str
+    config: Config,
+    tables: _Tables,
+    world: World,
+    types: set[str],
+    service_uuid: str,
+    own: OwnUris | None = None,
 ) -> Base:
-    """Return the inventory layer; it takes the documents out of `world`."""
+    """Return the inventory layer; it takes the documents out of `world`.
+
+    The service's own manager stands at `own`; None: it is added here.
+    """
     catalog = tables.catalog
+    if own is None:
+        about = about_service(config, service_uuid, config.port, (), certificates=False)
+        own = add_to(world.documents, world.facts, about)
     served = {
         name
         for name, info in catalog.types.items()
@@ -217,7 +310,7 @@ def _base(
         odata_types=types | world.documents.odata_types(),
         session_timeout_s=config.session_timeout_s,
     )
-    play_reset(config, world.documents)
+    service["/redfish/v1"]["Links"]["ManagerProvidingService"] = {"@odata.id": own.manager}
     world.documents.update(service)
     return Base(world.documents.handed_over(), world.facts)
 
@@ -233,17 +326,36 @@ def _kernel_config(config: Config) -> KernelConfig:
     return KernelConfig(config.sync_budget_s, policy, power)
 
 
-def _identity(config: Config, catalog: Catalog, rows: SessionRows, clock: Clock) -> Identity:
+def _identity(
+    config: Config, catalog: Catalog, store: Store, kernel: Kernel, clock: Clock
+) -> Identity:
     sessions = Sessions(
-        rows, SessionRow, clock, timeout_s=config.session_timeout_s, limit=config.session_limit
+        SessionRows(store, kernel.writer),
+        SessionRow,
+        clock,
+        timeout_s=config.session_timeout_s,
+        limit=config.session_limit,
+        limit_per_user=config.session_limit_per_user,
     )
-    return Identity(Accounts(), Roles(catalog.roles), sessions)
+    return Identity(Accounts(), Roles(catalog.roles), sessions, keeper(kernel.writer))
 
 
-async def _run(kernel: Kernel, identity: Identity, faults: Schedule | None) -> None:
+async def _run(
+    kernel: Kernel,
+    identity: Identity,
+    certificates: Certificates,
+    faults: Schedule | None,
+    discovery: Discovery,
+    logbook: Logbook,
+) -> None:
     """Run the kernel, and beside it all that goes on with it, until the kernel has ended."""
     async with asyncio.TaskGroup() as tasks:
-        beside = [tasks.create_task(identity.sessions.run())]
+        beside = [
+            tasks.create_task(identity.run()),
+            tasks.create_task(certificates.run()),
+            tasks.create_task(discovery.run()),
+            tasks.create_task(logbook.run()),
+        ]
         if faults is not None:
             beside.append(tasks.create_task(faults.run()))
         try:
@@ -281,28 +393,44 @@ async def _first_start(
     await kernel.writer.submit(prepare, "service")
 
 
-def _certificate(config: Config, folder: Path, clock: Clock) -> ServedCertificate:
-    """Return the certificate to serve with: the operator's, or one made for config.host."""
+def _certificates(
+    config: Config, folder: Path, own_uri: str, kernel: Kernel, clock: Clock
+) -> Certificates:
+    """Return what serves and shows certificates, following what becomes durable."""
+    found = Certificates(config, folder, own_uri, kernel.published, clock)
+    kernel.writer.on_publish.append(found.published)
+    return found
 
-    def files(config: Config) -> TlsFiles:
-        if config.tls_cert is not None and config.tls_key is not None:
-            return operator_certificate(config.tls_cert, config.tls_key)
-        return ensure_certificate(folder / "tls", config.host, clock.wall_s())
 
-    return ServedCertificate(config, files)
+def _discovery(config: Config, bound: Bound, service_uuid: str, clock: Clock) -> Discovery:
+    announced = Announced(
+        uuid=service_uuid,
+        redfish_version=REDFISH_VERSION,
+        scheme="http" if config.http else "https",
+        port=bound.port,
+        root="/redfish/v1/",
+    )
+    rng = random.SystemRandom()
+    listening = listened_on(bound.sockets)
+    return Discovery(announced, listening, config.discovery_interfaces, clock, rng)
 
 
 async def _serve_http(
     config: Config,
     stack: contextlib.AsyncExitStack,
+    bound: Bound,
     context: ssl.SSLContext | None,
     service: Service,
     kernel: Kernel,
     store: Store,
     clock: Clock,
+    discovery: Discovery,
+    itself: OwnManager,
+    kept: Kept,
     running: "asyncio.Task[None]",
     stop: asyncio.Event,
-) -> None:
+) -> bool:
+    """Serve until told to stop, or to restart: then return True."""
     server = HttpServer(
         service.handle,
         service.transport_error,
@@ -310,22 +438,29 @@ async def _serve_http(
         metrics=Metrics(lambda: [*kernel_samples(kernel, store), *server_samples(server)]).render,
         clock=clock,
     )
-    listener = await listen(server, config.host, config.port, context)
+    listener = await listen(server, bound, context)
     stack.push_async_callback(server.stop)
     stack.push_async_callback(listener.close)
+    stack.push_async_callback(discovery.close)
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
     await kernel.first_observed(FIRST_LOOK_S)
+    await itself.apply()
     print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
     stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait({stopped, running}, return_when=asyncio.FIRST_COMPLETED)
+    restarted = asyncio.create_task(itself.restart.wait())
+    await asyncio.wait({stopped, restarted, running}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
+    restarted.cancel()
+    if not itself.restart.is_set():
+        kept.let_go()
     kernel.operations.close()
     if running.done():
         print("redfish-fm: a part of the service ended by itself", file=sys.stderr)
         await running
         raise FmError("a part of the service ended by itself")
+    return itself.restart.is_set() and not stop.is_set()
 
 
 async def _ended(running: "asyncio.Task[None]") -> None:

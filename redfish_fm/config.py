@@ -26,7 +26,7 @@ DEFAULT_TOPOLOGY = "ai-pod"
 
 _PATHS = ("state", "mockup", "faults", "tls_cert", "tls_key")
 _SWITCH_WORDS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
-_LISTS = ("event_destinations", "emulation_latency_paths")
+_LISTS = ("event_destinations", "emulation_latency_paths", "discovery_interfaces")
 _TABLE = "emulation"
 """`[emulation]` with `latency_ms` in it means emulation_latency_ms."""
 _PASSWORD_ENV = "REDFISH_FM_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable
@@ -98,8 +98,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A session unused for this long ends."""
     session_limit: Annotated[int, Meta(ge=1, le=100_000)] = 64
     """Sessions open at once."""
+    session_limit_per_user: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    """Sessions that one user may have open at once; None sets no limit of its own."""
     body_limit_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 1 << 20
     """Longest request body; a longer one is answered 413."""
+    ssdp: bool = False
+    """Whether the service answers searches by SSDP, and announces itself."""
+    mdns: bool = False
+    """Whether the service announces itself by mDNS, as _redfish._tcp."""
+    discovery_interfaces: tuple[str, ...] = ()
+    """Interfaces to announce on; empty: every one the service listens on, loopback aside."""
     foreign_bindings: Literal["report", "enforce"] = "report"
     """What to do with bindings that this service did not make."""
     observe_interval_s: Annotated[float, Meta(ge=0.01, le=3600)] = 1.0
@@ -114,6 +122,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """How long the service answers 503 after Manager.Reset of its own manager; 0: no such reset."""
     emulation_reset_ends_sessions: bool = False
     """Whether such a reset ends all sessions."""
+    http_redirect_port: Annotated[int, Meta(ge=0, le=65535)] | None = None
+    """TCP port where plain HTTP only leads to HTTPS; None: nothing listens for it."""
+    show_interfaces: bool = True
+    """Show the network interfaces that the service is reached by."""
+    audit_log_entries: Annotated[int, Meta(ge=1, le=100_000)] = 5000
+    """Entries that the audit log keeps; the oldest go first."""
+    audit_log_days: Annotated[int, Meta(ge=1, le=3650)] = 90
+    """Days that the audit log keeps an entry."""
     event_destinations: tuple[str, ...] = ()
     """Networks events may be sent to; empty: all but loopback, link-local and metadata."""
     admin_password: Secret | None = None
@@ -194,14 +210,18 @@ def _from_file(path: Path, problems: list[str]) -> Iterator[tuple[str, _Given]]:
         problems.append(f"config: {path} is not TOML: {error}")
         return
     lines = _lines(text)
-    for key, value in _flat(document):
+    for key, value, in_table in _flat(document):
         place = f"{path}:{lines[key]}" if key in lines else str(path)
         if key in KEYS:
             yield key, _Given(value, place, 1)
         elif key == "admin_password":
             problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({place})")
+        elif key == _TABLE:
+            problems.append(f"{key}: a table; its keys stand below a line [{_TABLE}] ({place})")
+        elif isinstance(value, Mapping) and not in_table:
+            problems.append(f"{key}: unknown table; there is [{_TABLE}] only ({place})")
         else:
-            problems.append(_unknown(key, place))
+            problems.append(_unknown(key, place, in_table=in_table))
 
 
 def _lines(text: str) -> dict[str, int]:
@@ -218,13 +238,13 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _flat(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield all keys with their values: those of a table have its name before their own."""
+def _flat(document: Mapping[str, object]) -> Iterator[tuple[str, object, bool]]:
+    """Yield (key, value, whether in a table); a key of a table has the table's name before it."""
     for key, value in document.items():
         if key == _TABLE and isinstance(value, Mapping):
-            yield from ((f"{key}_{name}", inner) for name, inner in value.items())
+            yield from ((f"{key}_{name}", inner, True) for name, inner in value.items())
         else:
-            yield key, value
+            yield key, value, False
 
 
 def _from_environment(
@@ -283,9 +303,9 @@ def _silence_weaker(
 def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterator[str]:
     """Yield what single values can not show: pairs that contradict, files that are not there."""
     if "topology" in values and "mockup" in values:
-        yield f"mockup: excludes topology ({given['mockup'].source})"
+        yield _rivals("mockup", "topology", "only one can be served", given)
     if values.get("ephemeral") and "state" in values:
-        yield f"state: excludes ephemeral ({given['state'].source})"
+        yield _rivals("state", "ephemeral", "one keeps what the other does not", given)
     if ("tls_cert" in values) != ("tls_key" in values):
         missing = "tls_key" if "tls_cert" in values else "tls_cert"
         yield f"{missing}: is missing; tls_cert and tls_key come together"
@@ -293,6 +313,9 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
         host = values.get("host", "127.0.0.1")
         if not is_loopback(host):
             yield f"http: plain HTTP is served on loopback only, not on {host}"
+    if values.get("http") and values.get("http_redirect_port") is not None:
+        where = given["http_redirect_port"].source
+        yield f"http_redirect_port: there is no HTTPS to lead to with http ({where})"
     for key in ("mockup", "faults", "tls_cert", "tls_key"):
         if key in values and not values[key].exists():
             yield f"{key}: {values[key]} does not exist ({given[key].source})"
@@ -304,6 +327,11 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
         if latency_of(text) is None:
             where = given["emulation_latency_paths"].source
             yield f"emulation_latency_paths: {text!r} is not PATH=MILLISECONDS ({where})"
+
+
+def _rivals(key: str, other: str, reason: str, given: Mapping[str, _Given]) -> str:
+    places = f"{given[key].source}, {given[other].source}"
+    return f"{key}: not together with {other}, for {reason}; leave one out ({places})"
 
 
 def latency_of(text: str) -> tuple[str, float] | None:
@@ -368,10 +396,16 @@ def _topology_name(topology: str) -> str:
     return "-".join(filter(None, (re.sub(r"\.ya?ml$", "", Path(bare).name), *words)))
 
 
-def _unknown(key: str, source: str) -> str:
-    close = difflib.get_close_matches(key, KEYS, n=1)
+def _unknown(key: str, source: str, *, in_table: bool = False) -> str:
+    """Return what is said of a key that there is not, in the words that it was written with."""
+    table = f"{_TABLE}_" if in_table else ""
+    known = [each.removeprefix(table) for each in KEYS if each.startswith(table)]
+    word = key.removeprefix(table)
+    close = difflib.get_close_matches(word, known, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    return f"{key}: unknown key{hint} ({source})"
+    if in_table and not close:
+        hint = f"; known there: {', '.join(known)}"
+    return f"{f'[{_TABLE}] ' if in_table else ''}{word}: unknown key{hint} ({source})"
 
 
 def describe(key: str) -> str:
@@ -380,6 +414,8 @@ def describe(key: str) -> str:
         return "a text that is not empty"
     if key == "emulation_latency_paths":
         return "a list of PATH=MILLISECONDS"
+    if key == "discovery_interfaces":
+        return "a list of names of interfaces"
     return " or ".join(
         _describe(kind) for kind in _kinds(msgspec.inspect.type_info(KEYS[key].type))
     )

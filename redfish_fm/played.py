@@ -5,9 +5,15 @@ A part of the composition root: it puts together what the configuration asks for
 
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+)
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from redfish_fm.clocks import Clock
 from redfish_fm.config import Config, latency_of
@@ -18,60 +24,71 @@ from redfish_fm.drivers.virtual.orders import FaultDesk
 from redfish_fm.drivers.virtual.power import VirtualPower
 from redfish_fm.drivers.virtual.power import create as create_power
 from redfish_fm.drivers.virtual.schedule import Schedule
-from redfish_fm.mapping.observed_hosts import MANAGER_RESET, reset_action
-from redfish_fm.mapping.power import MANAGER_RESETS
+from redfish_fm.fabric.model import Host
 from redfish_fm.mapping.uris import FABRIC_MANAGER, MANAGER
 from redfish_fm.redfish.emulation import Emulation, EmulationPolicy
 
 OWN_MANAGER = MANAGER.format(manager=FABRIC_MANAGER)
-"""The manager that this service is."""
+"""The manager that this service is, unless an import has another one there."""
 
 
 @contextlib.asynccontextmanager
 async def powered_hosts(
-    config: Config, drivers: Mapping[str, Driver], clock: Clock, fabric_clock: Clock
+    config: Config,
+    drivers: Mapping[str, Driver],
+    hosts: Iterable[Host],
+    clock: Clock,
+    fabric_clock: Clock,
 ) -> AsyncIterator[VirtualPower]:
-    """Yield the BMCs of all hosts that the virtual fabrics know."""
+    """Yield the BMCs of all hosts that the virtual fabrics know, and of further `hosts`."""
     hardware = [each.hardware for each in drivers.values() if isinstance(each, VirtualDriver)]
-    power = create_power(hardware, clock, fabric_clock, config.state)
+    power = create_power(hardware, clock, fabric_clock, config.state, hosts)
     try:
         yield power
     finally:
         await power.close()
 
 
-@contextlib.asynccontextmanager
-async def ordered_faults(
-    path: Path | None, drivers: Mapping[str, Driver], power: VirtualPower, fabric_clock: Clock
-) -> AsyncIterator[Schedule | None]:
-    """Yield the faults that were ordered beforehand, checked. Raises FmError with all mistakes."""
-    virtual = [driver for driver in drivers.values() if isinstance(driver, VirtualDriver)]
-    desks = [
-        FaultDesk(driver.hardware, driver.faults, fabric_clock, power.machines)
-        for driver in virtual
-    ]
-    try:
-        yield None if path is None else schedule.load(path, desks, fabric_clock)
-    finally:
-        for desk in desks:
+@dataclass(frozen=True, slots=True)
+class OrderedFaults:
+    """The faults that were ordered beforehand, None where there are none, and who brings them."""
+
+    schedule: Schedule | None
+    desks: tuple[FaultDesk, ...]
+
+    async def close(self) -> None:
+        """Stop what is under way; from now on nothing befalls. Call before hardware is closed."""
+        for desk in self.desks:
             await desk.close()
 
 
-def play_reset(config: Config, documents: MutableMapping[str, dict[str, Any]]) -> None:
-    """Let our own manager be reset, where there is one and its reset is to be played."""
-    if config.emulation_reset_outage_s and OWN_MANAGER in documents:
-        actions = reset_action(MANAGER_RESET, OWN_MANAGER, MANAGER_RESETS)
-        documents[OWN_MANAGER] = {**documents[OWN_MANAGER], "Actions": actions}
+def ordered_faults(
+    path: Path | None, drivers: Mapping[str, Driver], power: VirtualPower, fabric_clock: Clock
+) -> OrderedFaults:
+    """Return the faults that the file at `path` orders. Raises FmError with all mistakes."""
+    virtual = [driver for driver in drivers.values() if isinstance(driver, VirtualDriver)]
+    desks = tuple(
+        FaultDesk(driver.hardware, driver.faults, fabric_clock, power.machines)
+        for driver in virtual
+    )
+    orders = None if path is None else schedule.load(path, desks, fabric_clock)
+    return OrderedFaults(orders, desks)
 
 
 def emulation(
-    config: Config, end_sessions: Callable[[], Awaitable[None]], clock: Clock
+    config: Config,
+    end_sessions: Callable[[], Awaitable[None]],
+    clock: Clock,
+    manager: str = OWN_MANAGER,
 ) -> Emulation | None:
-    """Return who plays what is asked for, None where that is nothing."""
+    """Return who plays what is asked for, None where that is nothing.
+
+    `manager` is the one that this service is.
+    """
     policy = EmulationPolicy(
         config.emulation_latency_ms / 1000,
         tuple(filter(None, map(latency_of, config.emulation_latency_paths))),
-        OWN_MANAGER,
+        manager,
         config.emulation_reset_outage_s,
         config.emulation_reset_ends_sessions,
     )

@@ -1,20 +1,19 @@
 """What SIGHUP does: the configuration is read anew, and what can change at run time changes.
 
-Knows the configuration, the log and the certificate; all else of a running service was built from
-its configuration and stays. What could not be taken over is said, and never half taken over.
+Knows the configuration, the log and who serves the certificate; all else of a running service was
+built from its configuration and stays. What could not be taken over is said, and never half taken
+over.
 """
 
 import logging
-import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 import msgspec
 
 from redfish_fm import logs
 from redfish_fm.config import KEYS, Config
 from redfish_fm.errors import FmError
-from redfish_fm.server.tls import TlsFiles, server_context
 
 log = logging.getLogger(__name__)
 
@@ -22,24 +21,12 @@ RELOADED = ("log_format", "log_level", "tls_cert", "tls_key")
 """The keys that count from a SIGHUP on; the others count from the next start on."""
 
 
-class ServedCertificate:
-    """The certificate that connections get; `context` is served with, for as long as it runs.
-
-    Each handshake takes the newest one, so what is connected stays connected. `files` says where
-    certificate and key are. Raises TlsError where they can not be used.
-    """
-
-    def __init__(self, config: Config, files: Callable[[Config], TlsFiles]) -> None:
-        self._files = files
-        self.context = self._newest = server_context(files(config))
-        self.context.sni_callback = self._choose
+class Reloadable(Protocol):
+    """Whoever serves the certificate."""
 
     def load(self, config: Config) -> None:
-        """Read the files anew. Raises TlsError and keeps what there was."""
-        self._newest = server_context(self._files(config))
-
-    def _choose(self, connection: Any, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = self._newest
+        """Read the files anew. Raises FmError and keeps what there was."""
+        ...
 
 
 class Reload:
@@ -49,7 +36,7 @@ class Reload:
     """
 
     def __init__(self, config: Config, again: Callable[[], Config]) -> None:
-        self.certificate: ServedCertificate | None = None
+        self.certificate: Reloadable | None = None
         self._config = config
         self._again = again
 

@@ -16,7 +16,7 @@ from redfish_fm.config import Config
 from redfish_fm.drivers.virtual import topology
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.inventory import collisions
-from redfish_fm.fabric.model import Inventory
+from redfish_fm.fabric.model import Host, Inventory
 from redfish_fm.imports import Import, MockupDefective, read_import
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.documents import Documents
@@ -26,6 +26,7 @@ from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.store.base import StoredState
+from redfish_fm.store.mockup import Progress
 from redfish_fm.store.mockup_parse import Severity
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ class World:
 
     `first` are the edits of the very first start (an import's documents); empty afterwards.
     `default_zones` are the fabrics whose Default zone the service keeps; imports keep their own.
-    Of an import, `headers` are sent with a GET and `xml` is served beside the resources, by URI.
+    Of an import, `hosts` are driven though they are in no driven fabric, `headers` are sent with a
+    GET and `xml` is served beside the resources, by URI.
     """
 
     documents: Documents
@@ -50,21 +52,26 @@ class World:
     inventories: tuple[Inventory, ...]
     first: tuple[Edit, ...] = ()
     default_zones: tuple[str, ...] = ()
+    hosts: tuple[Host, ...] = ()
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     xml: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def source(config: Config, catalog: Catalog) -> Callable[[StoredState], World]:
+def source(
+    config: Config, catalog: Catalog, progress: Progress | None = None
+) -> Callable[[StoredState], World]:
     """Read and check what is to be served, before any state is marked as belonging to it.
 
-    Raises FmError with one line where it can not be read.
+    `progress` is told how far the reading of a mockup is; a topology is read at once. Raises
+    FmError with one line where it can not be read.
     """
     if config.mockup is not None:
         path, strict = config.mockup, config.strict
         known = config.state is not None and (config.state / "state.db").exists()
-        found = None if known else read_mockup(path, catalog, strict)
+        found = None if known else read_mockup(path, catalog, strict, progress)
         return lambda stored: (
-            kept_world(stored) or imported_world(found or read_mockup(path, catalog, strict))
+            kept_world(stored)
+            or imported_world(found or read_mockup(path, catalog, strict, progress))
         )
     inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
     _refuse_collisions(inventories)
@@ -81,9 +88,11 @@ def _refuse_collisions(inventories: Sequence[Inventory]) -> None:
         raise FmError(f"these fabrics can not be served together: {'; '.join(told)}")
 
 
-def read_mockup(path: Path, catalog: Catalog, strict: bool) -> Import:
+def read_mockup(
+    path: Path, catalog: Catalog, strict: bool, progress: Progress | None = None
+) -> Import:
     """Return the mockup at `path`, and log its problems; raise FmError where `strict` minds any."""
-    found = read_import(path, catalog)
+    found = read_import(path, catalog, progress)
     if strict and found.defects:
         raise MockupDefective(path, found.defects)
     _refuse_collisions(found.meaning.fabrics)
@@ -107,6 +116,7 @@ def kept_world(stored: StoredState) -> World | None:
         Documents(meaning.inventory),
         meaning.facts,
         tuple(meaning.fabrics),
+        hosts=tuple(meaning.hosts),
         headers=msgspec.json.decode(meta.get(HEADERS_KEY, b"{}")),
         xml=xml,
     )
@@ -125,9 +135,14 @@ def imported_world(found: Import) -> World:
         document_edit(Space.META, HEADERS_KEY, headers),
         document_edit(Space.META, XML_KEY, xml),
     )
-    fabrics = tuple(meaning.fabrics)
     return World(
-        Documents(meaning.inventory), meaning.facts, fabrics, first, headers=headers, xml=xml
+        Documents(meaning.inventory),
+        meaning.facts,
+        tuple(meaning.fabrics),
+        first,
+        hosts=tuple(meaning.hosts),
+        headers=headers,
+        xml=xml,
     )
 
 

@@ -100,6 +100,18 @@ def test_switches_are_read_from_words(text: str, value: bool) -> None:
     assert load({}, HOME | {"REDFISH_FM_EPHEMERAL": text}).ephemeral is value
 
 
+def test_interfaces_to_announce_on_are_a_list_of_names(tmp_path: Path) -> None:
+    file = write(tmp_path, 'discovery_interfaces = ["eth0", "eth1"]')
+    of_environment = load({}, HOME | {"REDFISH_FM_DISCOVERY_INTERFACES": "eth0, eth1"})
+    assert load({"config": file}, HOME).discovery_interfaces == ("eth0", "eth1")
+    assert of_environment.discovery_interfaces == ("eth0", "eth1")
+
+
+def test_nothing_is_announced_unless_asked_for() -> None:
+    config = load({}, HOME)
+    assert (config.ssdp, config.mdns) == (False, False)
+
+
 def test_a_file_is_read_strictly(tmp_path: Path) -> None:
     (line,) = problems({"config": write(tmp_path, 'port = "8443"')})
     assert line.startswith("port: must be an integer")
@@ -135,12 +147,18 @@ def test_a_source_flag_silences_the_other_source_of_the_file(tmp_path: Path) -> 
 
 def test_two_sources_in_one_place_are_refused(tmp_path: Path) -> None:
     (line,) = problems({"topology": "two-hosts", "mockup": str(tmp_path)})
-    assert line == "mockup: excludes topology (--mockup)"
+    assert line == (
+        "mockup: not together with topology, for only one can be served;"
+        " leave one out (--mockup, --topology)"
+    )
 
 
 def test_ephemeral_excludes_a_state_folder() -> None:
     (line,) = problems({"ephemeral": True, "state": "/x"})
-    assert line == "state: excludes ephemeral (--state)"
+    assert line == (
+        "state: not together with ephemeral, for one keeps what the other does not;"
+        " leave one out (--state, --ephemeral)"
+    )
 
 
 def test_ephemeral_has_no_state_folder(tmp_path: Path) -> None:
@@ -295,6 +313,7 @@ SAMPLES: dict[str, tuple[str, str]] = {
     "admin_user": ("root", '"root"'),
     "session_timeout_s": ("60", "60"),
     "session_limit": ("2", "2"),
+    "session_limit_per_user": ("2", "2"),
     "body_limit_bytes": ("2048", "2048"),
     "foreign_bindings": ("enforce", '"enforce"'),
     "observe_interval_s": ("2", "2"),
@@ -303,6 +322,9 @@ SAMPLES: dict[str, tuple[str, str]] = {
     "emulation_not_ready_s": ("2", "2"),
     "emulation_reset_outage_s": ("2", "2"),
     "emulation_reset_ends_sessions": ("true", "true"),
+    "ssdp": ("true", "true"),
+    "mdns": ("true", "true"),
+    "discovery_interfaces": ("eth0,eth1", '["eth0", "eth1"]'),
     "event_destinations": ("127.0.0.0/8,::1", '["127.0.0.0/8", "::1"]'),
 }
 
@@ -352,8 +374,28 @@ def test_a_table_of_the_file_holds_what_is_played(tmp_path: Path) -> None:
 def test_what_can_not_be_played_is_named(tmp_path: Path) -> None:
     file = write(tmp_path, '[emulation]\nlatncy_ms = 1\nlatency_paths = ["x", "/a=-1", "/b=x"]\n')
     found = problems({"config": file})
-    assert found[0].startswith("emulation_latncy_ms: unknown key; did you mean emulation_latency_")
+    assert found[0].startswith("[emulation] latncy_ms: unknown key; did you mean latency_ms?")
     assert [line.split(" ")[1] for line in found[1:]] == ["'x'", "'/a=-1'", "'/b=x'"]
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("[emulation]\nfoo = 1", "[emulation] foo: unknown key; known there: latency_ms, "),
+        ("[emulation]\nport = 1", "[emulation] port: unknown key; known there: latency_ms, "),
+        ("emulation_latncy_ms = 1", "emulation_latncy_ms: unknown key; did you mean emulation_l"),
+        ("[emulatoin]\nlatency_ms = 1", "emulatoin: unknown table; there is [emulation] only"),
+        ("emulation = 1", "emulation: a table; its keys stand below a line [emulation]"),
+        ("[[emulation]]\nlatency_ms = 1", "emulation: a table; its keys stand below"),
+        ("[emulation.latency]\nms = 1", "[emulation] latency: unknown key; did you mean latency_"),
+        ("[port]\nx = 1", "port: must be an integer"),
+    ],
+)
+def test_a_key_that_is_unknown_is_told_in_the_words_of_the_file(
+    tmp_path: Path, text: str, start: str
+) -> None:
+    (line,) = problems({"config": write(tmp_path, text)})
+    assert line.startswith(start)
 
 
 def test_milliseconds_behind_a_path() -> None:

@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 
 from redfish_fm import logs
 from redfish_fm.config import Config, ConfigError
-from redfish_fm.reload import Reload, ServedCertificate
-from redfish_fm.server.tls import TlsError, TlsFiles, ensure_certificate
+from redfish_fm.reload import Reload
+from redfish_fm.server.tls import TlsError
 from tests.e2e.service import serving
 
-NOW_S = 1_760_000_000.0
 BEFORE = Config(topology="two-hosts", ephemeral=True)
 
 
@@ -68,67 +66,38 @@ def test_a_wrong_configuration_changes_nothing_and_every_mistake_is_told(configu
     ]
 
 
-class Certificates:
-    """Two certificates, and which of them the configuration names: "a" or "b", or none."""
+class Served:
+    """Whoever serves the certificate: takes the configurations it is given, or minds one."""
 
-    def __init__(self, place: Path) -> None:
-        self.files = {
-            name: ensure_certificate(place / name, f"{name}.example", NOW_S) for name in "ab"
-        }
+    def __init__(self, minds: str = "") -> None:
+        self.taken: list[Config] = []
+        self._minds = minds
 
-    def __call__(self, config: Config) -> TlsFiles:
-        if str(config.tls_cert) not in self.files:
-            raise TlsError(f"{config.tls_cert} can not be used")
-        return self.files[str(config.tls_cert)]
-
-
-def certificate_of(context: ssl.SSLContext) -> bytes:
-    """Return what a handshake with this context shows, in DER form."""
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
-    wires = [ssl.MemoryBIO() for _ in range(2)]
-    near = client.wrap_bio(wires[0], wires[1])
-    far = context.wrap_bio(wires[1], wires[0], server_side=True)
-    for _ in range(4):
-        for end in (near, far):
-            try:
-                end.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-    shown = near.getpeercert(binary_form=True)
-    assert shown is not None
-    return shown
+    def load(self, config: Config) -> None:
+        if self._minds:
+            raise TlsError(self._minds)
+        self.taken.append(config)
 
 
-def test_new_connections_get_the_new_certificate(configured, said, tmp_path: Path) -> None:
-    files = Certificates(tmp_path)
-    wanted = {name: ssl.PEM_cert_to_DER_cert(_first(files.files[name].cert)) for name in "ab"}
-    before = changed(tls_cert=Path("a"), tls_key=Path("a"))
-    reload = Reload(before, lambda: changed(tls_cert=Path("b"), tls_key=Path("b")))
-    reload.certificate = served = ServedCertificate(before, files)
-    assert certificate_of(served.context) == wanted["a"]
+def test_the_certificate_is_read_anew_each_time(configured, said) -> None:
+    wanted = changed(tls_cert=Path("b"), tls_key=Path("b"))
+    reload = Reload(BEFORE, lambda: wanted)
+    reload.certificate = served = Served()
     reload()
-    assert certificate_of(served.context) == wanted["b"]
-    assert said() == ["reloaded: tls_cert, tls_key, the TLS certificate"]
-
-
-def test_a_certificate_that_can_not_be_used_leaves_all_as_it_was(
-    configured, said, tmp_path: Path
-) -> None:
-    files = Certificates(tmp_path)
-    before = changed(tls_cert=Path("a"), tls_key=Path("a"))
-    reload = Reload(before, lambda: changed(tls_cert=Path("none"), log_level="error"))
-    reload.certificate = served = ServedCertificate(before, files)
-    shown = certificate_of(served.context)
     reload()
-    assert certificate_of(served.context) == shown
+    assert served.taken == [wanted, wanted]
+    assert said() == [
+        "reloaded: tls_cert, tls_key, the TLS certificate",
+        "reloaded: the TLS certificate",
+    ]
+
+
+def test_a_certificate_that_can_not_be_used_leaves_all_as_it_was(configured, said) -> None:
+    reload = Reload(BEFORE, lambda: changed(log_level="error"))
+    reload.certificate = Served("none can not be used")
+    reload()
     assert configured == []
     assert said() == ["not reloaded, everything stays as it was: none can not be used"]
-
-
-def _first(chain: Path) -> str:
-    end = "-----END CERTIFICATE-----\n"
-    return chain.read_text().partition(end)[0] + end
 
 
 def test_sighup_reloads_a_running_service(tmp_path: Path) -> None:

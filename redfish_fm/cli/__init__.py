@@ -1,7 +1,8 @@
 """The command `redfish-fm`: words in, one call, words out. No logic of its own lives here.
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage or configuration. Answers go to stdout, everything
-else to stderr. `--json` is there wherever something is shown.
+Exit codes: 0 fine, 1 failed, 2 wrong usage or configuration; the table of docs/command-line.md has
+them by command. Answers go to stdout, everything else to stderr. `--json` is there wherever
+something is shown.
 """
 
 import click
@@ -19,7 +20,8 @@ def main() -> None:
     are 0 fine, 1 failed, 2 wrong usage or configuration.
 
     \b
-    First steps:
+    First steps (the password stands in the first line that serve writes):
+      redfish-fm doctor
       redfish-fm serve --topology two-hosts --ephemeral
       curl -k -u admin:PASSWORD https://127.0.0.1:8443/redfish/v1/Fabrics
     """

@@ -1,24 +1,35 @@
 """`redfish-fm doctor`: looks at this machine and says, check by check, what it saw."""
 
+import asyncio
 import os
-import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from redfish_fm.cli.options import settings_options
-from redfish_fm.cli.output import json_option, print_json, print_table
+from redfish_fm.cli.output import json_option, print_json, print_table, progress_bar
+from redfish_fm.clocks import SystemClock
 from redfish_fm.config import Config, ConfigError, load
 from redfish_fm.drivers.virtual import topology
+from redfish_fm.drivers.virtual.driver import create
+from redfish_fm.drivers.virtual.power import create as create_power
+from redfish_fm.drivers.virtual.schedule import ScheduleError
 from redfish_fm.errors import FmError
+from redfish_fm.fabric.model import Inventory
+from redfish_fm.imports import read_import
+from redfish_fm.played import ordered_faults
+from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.resources import ResourcesMissing, mockups_dir, schemas_dir
+from redfish_fm.server.listener import ListenError, bind
+from redfish_fm.server.tls import TlsError, operator_certificate, server_context
 from redfish_fm.store.base import StoreError
 from redfish_fm.store.lock import LOCK_NAME, DirectoryLock
-from redfish_fm.store.mockup import read_mockup
+from redfish_fm.store.look import kept_source
+from redfish_fm.store.sqlite_schema import DATABASE_NAME
 
 _PYTHON_OLDEST = (3, 11)
 
@@ -39,9 +50,11 @@ def doctor(as_json: bool, **flags: object) -> None:
     """Check that `serve` would find what it needs.
 
     Takes the flags of `serve` and looks at the Python version, the data folders, the
-    configuration, the topology or mockup, the state folder and the port. Changes nothing.
+    configuration, the topology or mockup, the faults, the state folder, the password, the
+    certificate and the port. Changes nothing.
 
-    Exit codes: 0 all checks passed; 1 one failed, which says what helps; 2 wrong usage.
+    Exit codes: 0 all checks passed; 1 one failed, which says what helps (a wrong configuration,
+    too); 2 a flag that there is not.
 
     \b
     Examples:
@@ -70,9 +83,14 @@ def examine(flags: Mapping[str, object], environ: Mapping[str, str]) -> Iterator
             yield Check("configuration", False, problem)
         return
     yield Check("configuration", True, f"serves {config.source_name}")
-    yield from _source(config)
-    yield _state(config.state)
-    yield _port(config)
+    source, inventories = _source(config)
+    yield from source
+    if inventories is not None and config.faults is not None:
+        yield asyncio.run(_faults(config, inventories))
+    yield _state(config)
+    yield _password(config)
+    yield _certificate(config)
+    yield asyncio.run(_port(config))
 
 
 def _python() -> Check:
@@ -90,27 +108,58 @@ def _data_folders() -> Iterator[Check]:
             yield Check(name, False, str(error))
 
 
-def _source(config: Config) -> Iterator[Check]:
-    """Read what is to be served, as the first start does."""
+def _source(config: Config) -> tuple[list[Check], Sequence[Inventory] | None]:
+    """Read what is to be served, as the first start does; return its fabrics, where it has any."""
     try:
         if config.mockup is not None:
-            tree = read_mockup(config.mockup)
-            yield Check("mockup", True, f"{config.mockup}: {len(tree.documents)} documents")
-        else:
-            name = config.topology or ""
-            fabrics = topology.load(name, mockups_dir()).inventories()
-            yield Check("topology", True, f"{name}: {len(fabrics)} fabrics")
+            return _mockup(config.mockup, config.strict)
+        name = config.topology or ""
+        fabrics = topology.load(name, mockups_dir()).inventories()
+        return [Check("topology", True, f"{name}: {_fabrics(len(fabrics))}")], fabrics
     except ResourcesMissing:
-        return
+        return [], None
     except topology.TopologyError as error:
-        for problem in error.problems:
-            yield Check("topology", False, f"{error.source}: {problem}")
+        lines = (f"{error.source}: {problem}" for problem in error.problems)
+        return [Check("topology", False, line) for line in lines], None
     except FmError as error:
-        yield Check("mockup", False, str(error))
+        return [Check("mockup", False, str(error))], None
 
 
-def _state(state: Path | None) -> Check:
+def _mockup(path: Path, strict: bool) -> tuple[list[Check], Sequence[Inventory]]:
+    with progress_bar("reading") as told:
+        found = read_import(path, Catalog.load(schemas_dir()), told)
+    refused = strict and bool(found.defects)
+    driven = tuple(found.meaning.fabrics)
+    what = f"{len(found.documents)} documents, {_fabrics(len(driven))} that can be driven"
+    defects = f"{len(found.defects)} defects (redfish-fm mockup check lists them)"
+    helps = ", which --strict does not accept" if refused else ""
+    return [Check("mockup", not refused, f"{path}: {what}, {defects}{helps}")], driven
+
+
+def _fabrics(count: int) -> str:
+    return f"{count} fabric" if count == 1 else f"{count} fabrics"
+
+
+async def _faults(config: Config, inventories: Sequence[Inventory]) -> Check:
+    """Read the faults as a start does, for hardware that nobody else sees."""
+    clock = SystemClock()
+    drivers = {each.fabric: create(each, clock, clock) for each in inventories}
+    power = create_power((each.hardware for each in drivers.values()), clock, clock)
+    try:
+        ordered_faults(config.faults, drivers, power, clock)
+        return Check("faults", True, f"{config.faults} can befall these fabrics")
+    except ScheduleError as error:
+        lines = "; ".join(map(str, error.problems))
+        return Check("faults", False, f"{config.faults}: {lines}; docs/faults.md lists all faults")
+    finally:
+        await power.close()
+        for driver in drivers.values():
+            await driver.close()
+
+
+def _state(config: Config) -> Check:
     """Write and remove a file where the state would go, or in the nearest folder that exists."""
+    state = config.state
     if state is None:
         return Check("state", True, "ephemeral: nothing is kept")
     nearest = next(folder for folder in (state, *state.parents) if folder.exists())
@@ -124,20 +173,47 @@ def _state(state: Path | None) -> Check:
             DirectoryLock(state).release()
         except (StoreError, OSError) as error:
             return Check("state", False, f"{error}; give this one another with --state")
+    try:
+        kept = kept_source(state)
+    except StoreError as error:
+        return Check("state", False, f"{error}; choose another folder with --state")
+    if kept not in (None, config.source_name):
+        told = f"{state} belongs to {kept}, not to {config.source_name}"
+        return Check("state", False, f"{told}; give this one another with --state")
     made = "" if nearest == state else " (will be made)"
     return Check("state", True, f"{state} is writable{made}")
 
 
-def _port(config: Config) -> Check:
-    place = f"{config.host}:{config.port}"
+def _password(config: Config) -> Check:
+    """Say where the first administrator's password comes from; never what it is."""
+    if config.state is not None and (config.state / DATABASE_NAME).exists():
+        told = "this state has its accounts; REDFISH_FM_ADMIN_PASSWORD changes none"
+    elif config.admin_password is not None:
+        told = f"user {config.admin_user} is made with REDFISH_FM_ADMIN_PASSWORD"
+    else:
+        told = f"user {config.admin_user} is made, and its password shown once, by the first start"
+    return Check("password", True, told)
+
+
+def _certificate(config: Config) -> Check:
+    if config.http:
+        return Check("certificate", True, "none: plain HTTP")
+    if config.tls_cert is None or config.tls_key is None:
+        place = "a folder for a time" if config.state is None else config.state / "tls"
+        return Check("certificate", True, f"made by the service itself, in {place}")
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as listener:
-            # As servers do: a port in TIME_WAIT counts as free.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-    except OSError as error:
-        return Check("port", False, f"{place}: {error.strerror}; choose another with --port")
+        server_context(operator_certificate(config.tls_cert, config.tls_key))
+    except TlsError as error:
+        return Check("certificate", False, f"{error}; see --tls-cert and --tls-key")
+    return Check("certificate", True, f"{config.tls_cert} and its key belong together")
+
+
+async def _port(config: Config) -> Check:
+    """Bind as a start does, and let go of it."""
+    try:
+        bound = await bind(config.host, config.port, plain=config.http)
+    except ListenError as error:
+        return Check("port", False, f"{error}; choose another with --port, or --host")
+    bound.close()
+    place = f"{config.host}:{config.port}"
     return Check("port", True, f"{place} is free" if config.port else f"{config.host}: any free")

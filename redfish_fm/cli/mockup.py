@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-from redfish_fm.cli.output import Failure, json_option, print_json, print_table, progress_bar
+from redfish_fm.cli.hints import failure
+from redfish_fm.cli.output import json_option, print_json, print_table, progress_bar
 from redfish_fm.cli.record import record
 from redfish_fm.errors import FmError
 from redfish_fm.imports import Import, Problem, read_import
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.resources import schemas_dir
 from redfish_fm.store.mockup_parse import Severity
-
-_HINT = "a mockup is a folder or zip with an index.json, or redfish/v1/index.json, at its top"
 
 
 @click.group()
@@ -51,7 +50,7 @@ def check(source: Path, strict: bool, as_json: bool) -> None:
         with progress_bar("reading") as told:
             found = read_import(source, Catalog.load(schemas_dir()), told)
     except FmError as error:
-        raise Failure(str(error), _HINT) from error
+        raise failure(error, source) from error
     if as_json:
         print_json(_answer(source, found))
     else:

@@ -26,6 +26,8 @@ _SETTINGS = (
     ("--seed", "N", "What the virtual fabric's chances derive from (default 0)."),
     ("--time-scale", "X", "Fabric seconds per second (default 1); 0 jumps to the next timer."),
     ("--event-destinations", "CIDR,…", "Networks that events may be sent to."),
+    ("--ssdp", None, "Answer searches by SSDP; needs an address that others reach."),
+    ("--mdns", None, "Announce the service by mDNS, as _redfish._tcp; needs the same."),
     ("--tls-cert", "FILE", "PEM certificate chain; without it one is made."),
     ("--tls-key", "FILE", "PEM private key of --tls-cert."),
     ("--log-format", "text|json", "Form of the log lines on stderr (default text)."),

@@ -58,13 +58,29 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 @contextmanager
-def progress_bar(verb: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give what shows (done, total) as a bar on stderr; None where nobody would see it."""
+def progress_bar(
+    verb: str, *, ends_full: bool = False
+) -> Iterator[Callable[[int, int], None] | None]:
+    """Give what shows (done, total) as a bar on stderr; None where nobody would see it.
+
+    The bar is there from the first number on, until the end or, with `ends_full`, until all is
+    done: what runs on then has the terminal for itself.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(verb, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(verb, total=None)
+
+    def told(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+        if ends_full and done >= total:
+            bar.stop()
+
+    try:
+        yield told
+    finally:
+        bar.stop()

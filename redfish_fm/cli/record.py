@@ -24,6 +24,7 @@ from redfish_fm.client.mockup_folder import FolderError, MockupFolder
 from redfish_fm.client.recorder import Progress, Recorder, Report, Wishes
 from redfish_fm.client.service import Login, Service, ServiceError, origin_of
 
+_PEM = "a service's own authority is STATE/tls/ca.pem; openssl x509 -in FILE shows what is there"
 PASSWORD_ENV = "REDFISH_PASSWORD"  # noqa: S105 - the name of a variable
 
 
@@ -84,8 +85,8 @@ def record(
     and subscriptions are not recorded, nor what is of one moment (ETags, clocks); secrets are
     null. The password is read from stdin or from REDFISH_PASSWORD, never from a flag.
 
-    Exit codes: 0 all is recorded; 1 not recorded, or something is missing, which is listed;
-    2 wrong usage.
+    Exit codes: 0 all is recorded; 1 not recorded (after Ctrl-C too), or something is missing,
+    which is listed; 2 wrong usage.
 
     \b
     Examples:
@@ -123,7 +124,7 @@ def _line() -> str:
 
 
 def _tls(url: str, cafile: Path | None, insecure: bool) -> ssl.SSLContext | None:
-    """Return the context for `url`; None for http. Raises Misuse where the file is none."""
+    """Return the context for `url`; None for http. Raises Failure where the file is none."""
     if not url.startswith("https:"):
         if cafile is not None or insecure:
             raise Misuse("--cafile and --insecure are about https, and the URL is http")
@@ -131,7 +132,7 @@ def _tls(url: str, cafile: Path | None, insecure: bool) -> ssl.SSLContext | None
     try:
         context = ssl.create_default_context(cafile=cafile)
     except (ssl.SSLError, OSError) as error:
-        raise Misuse(f"{cafile} has no certificate in PEM form", None) from error
+        raise Failure(f"{cafile} has no certificate in PEM form", _PEM) from error
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -1,10 +1,11 @@
 """`redfish-fm schemas`: make the schemas folder from the standards' bundles, or compare it."""
 
+import sys
 from pathlib import Path
 
 import click
 
-from redfish_fm.cli.output import Failure
+from redfish_fm.cli.output import Failure, json_option, print_json
 from redfish_fm.redfish.schema_build import SchemaBuildError, build, differences, write
 from redfish_fm.resources import schemas_dir
 
@@ -34,7 +35,10 @@ def schemas() -> None:
     help="Folder to write; default: the schemas folder of this installation.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder differs.")
-def build_command(sources: tuple[Path, ...], folder: Path | None, check: bool) -> None:
+@json_option
+def build_command(
+    sources: tuple[Path, ...], folder: Path | None, check: bool, as_json: bool
+) -> None:
     """Make the folder from the standards' bundles.
 
     Writes types/, registries/ and privilege_map.json.
@@ -46,6 +50,7 @@ def build_command(sources: tuple[Path, ...], folder: Path | None, check: bool) -
     Examples:
       redfish-fm schemas build --from DSP8010_2025.2.zip --from Swordfish_v1.2.8.zip
       redfish-fm schemas build --check --from ./bundles
+      redfish-fm schemas build --check --json --from ./bundles | jq '.differing[]'
     """
     target = folder or schemas_dir()
     try:
@@ -53,18 +58,24 @@ def build_command(sources: tuple[Path, ...], folder: Path | None, check: bool) -
     except SchemaBuildError as error:
         raise Failure(str(error), _HINT) from error
     if check:
-        _compare(files, target)
+        _compare(files, target, as_json)
         return
     try:
         write(files, target)
     except OSError as error:
         raise Failure(f"{target} can not be written: {error}") from error
     size = sum(len(text.encode()) for text in files.values())
-    click.echo(f"{len(files)} files, {size} bytes, in {target}")
+    if as_json:
+        print_json({"folder": str(target), "files": len(files), "bytes": size})
+    else:
+        click.echo(f"{len(files)} files, {size} bytes, in {target}")
 
 
-def _compare(files: dict[str, str], target: Path) -> None:
+def _compare(files: dict[str, str], target: Path, as_json: bool) -> None:
     differing = differences(files, target)
+    if as_json:
+        print_json({"folder": str(target), "files": len(files), "differing": list(differing)})
+        sys.exit(1 if differing else 0)
     if differing:
         lines = "\n".join(f"{target / name} is not as built" for name in differing)
         raise Failure(lines, "run the same command without --check")

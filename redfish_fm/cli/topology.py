@@ -1,12 +1,14 @@
 """`redfish-fm topology`: which virtual fabrics there are, what is in one, what is wrong in one."""
 
+import sys
 from collections.abc import Iterable, Sized
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from redfish_fm.cli.output import Failure, json_option, print_json, print_table
+from redfish_fm.cli.hints import failure
+from redfish_fm.cli.output import json_option, print_json, print_table
 from redfish_fm.cli.topology_shape import (
     device_lines,
     host_line,
@@ -53,6 +55,9 @@ def show(name_or_file: str, as_json: bool) -> None:
 
     Parameters stand behind a colon: scale:hosts=4,gpus=16. What is alike is told once.
 
+    Exit codes: 0 shown; 1 the file is not valid; 2 wrong usage, such as a topology or a parameter
+    that there is not.
+
     \b
     Examples:
       redfish-fm topology show ai-pod
@@ -90,24 +95,44 @@ def _print_tree(loaded: Topology) -> None:
 
 @topology.command()
 @click.argument("name_or_file", metavar="NAME|FILE[:PARAMETERS]")
-def validate(name_or_file: str) -> None:
+@json_option
+def validate(name_or_file: str, as_json: bool) -> None:
     """Check a topology and name every mistake.
 
     Each stands on a line of its own, with its path and its line in the file. Parameters stand
     behind a colon (scale:hosts=4,gpus=16) and are checked as well.
 
-    Exit codes: 0 valid; 1 not valid; 2 wrong usage.
+    Exit codes: 0 valid; 1 the file is not valid; 2 wrong usage, such as a topology or a parameter
+    that there is not.
 
     \b
     Examples:
       redfish-fm topology validate ./rack-7.yaml
+      redfish-fm topology validate --json ./rack-7.yaml | jq '.problems[].line'
     """
-    loaded = _load(name_or_file)
-    row = _summary(loaded)
+    if as_json:
+        _validate_in_json(name_or_file)
+    row = _summary(_load(name_or_file))
     click.echo(
         f"{name_or_file} is valid: {row['hosts']} hosts, {row['switches']} switches,"
         f" {row['devices']} devices"
     )
+
+
+def _validate_in_json(name_or_file: str) -> NoReturn:
+    """Answer with the problems as data; the exit codes are those of words."""
+    answer: dict[str, Any] = {"topology": name_or_file, "valid": True, "problems": []}
+    try:
+        answer |= {"counts": _counts(load(name_or_file, mockups_dir()))}
+        code = 0
+    except TopologyError as error:
+        problems = [
+            {"path": each.path, "line": each.line, "text": each.text} for each in error.problems
+        ]
+        answer |= {"valid": False, "problems": problems}
+        code = failure(error).exit_code
+    print_json(answer)
+    sys.exit(code)
 
 
 @topology.command()
@@ -127,21 +152,25 @@ def _load(name_or_file: str) -> Topology:
     try:
         return load(name_or_file, mockups_dir())
     except TopologyError as error:
-        problems = "\n".join(f"{error.source}: {problem}" for problem in error.problems)
-        hint = "redfish-fm topology list names what is shipped; docs/topologies.md has the words"
-        raise Failure(problems, hint) from error
+        raise failure(error) from error
 
 
 def _summary(loaded: Topology) -> dict[str, Any]:
     """Return parameters and counts over all fabrics; a host in two fabrics counts once."""
-    fabrics = loaded.inventories()
     return {
         "name": loaded.name,
         "description": loaded.description,
+        **_counts(loaded),
+        "parameters": [asdict(each) for each in loaded.parameters.values()],
+    }
+
+
+def _counts(loaded: Topology) -> dict[str, int]:
+    fabrics = loaded.inventories()
+    return {
         "hosts": len({host.id for fabric in fabrics for host in fabric.hosts}),
         "switches": sum(len(fabric.switches) for fabric in fabrics),
         "devices": sum(len(fabric.devices) for fabric in fabrics),
-        "parameters": [asdict(each) for each in loaded.parameters.values()],
     }
 
 

@@ -19,6 +19,8 @@ MEMBERS_LEFT_OUT = frozenset(
     }
 )
 """Collections recorded without members: those are arrangements of people with that service."""
+LOG_COLLECTION = "LogEntryCollection"
+"""Recorded without the entries that tell who did what: what the recorder does is among them."""
 SCHEMA_COLLECTION = "JsonSchemaFileCollection"
 """Recorded without members unless wanted: hundreds of files that the standard has anyway."""
 
@@ -49,10 +51,19 @@ HEADERS_LEFT_OUT = frozenset(
 def kept(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document as it is recorded, in its own order: secrets null, no volatile parts."""
     result = {name: _kept(name, value) for name, value in document.items() if name not in VOLATILE}
+    # It names one service for good; whoever serves the recording is another one.
     if type_name(result) == "ServiceRoot":
-        # It names one service for good; whoever serves the recording is another one.
         result.pop("UUID", None)
+    elif type_name(result) == "Manager":
+        service = result.pop("ServiceEntryPointUUID", None)
+        if result.get("UUID") == service:
+            result.pop("UUID", None)
     return result
+
+
+def is_of_a_client(entry: Any) -> bool:
+    """Return whether a log entry, if it stands whole in its collection, tells of a client."""
+    return isinstance(entry, Mapping) and entry.get("OriginatorType") == "Client"
 
 
 def without_members(collection: Mapping[str, Any]) -> dict[str, Any]:

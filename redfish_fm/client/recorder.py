@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redfish_fm.client.left_out import (
+    LOG_COLLECTION,
     MEMBERS_LEFT_OUT,
     SCHEMA_COLLECTION,
+    is_of_a_client,
     kept,
     kept_headers,
     without_members,
@@ -135,6 +137,8 @@ class Recorder:
     def _without_private(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the document, without members where it is a collection whose members stay out."""
         name = type_name(document)
+        if name == LOG_COLLECTION:
+            return self._without_clients(document)
         schemas = name == SCHEMA_COLLECTION and not self._wishes.schemas
         if not schemas and name not in MEMBERS_LEFT_OUT:
             return document
@@ -144,6 +148,19 @@ class Recorder:
         if uris:
             self.report.left_out[name] += len(uris)
         return without_members(document)
+
+    def _without_clients(self, log: dict[str, Any]) -> dict[str, Any]:
+        """Return the entries of a log without those that tell who did what."""
+        members = log.get("Members", [])
+        if not isinstance(members, list):
+            return log
+        left = [each for each in members if is_of_a_client(each)]
+        kept_members = [each for each in members if not is_of_a_client(each)]
+        uris = {resource_uri(link, self._service.origin) or "" for link in links(left)}
+        self._private |= uris
+        if left:
+            self.report.left_out[LOG_COLLECTION] += len(left)
+        return {**log, "Members": kept_members, "Members@odata.count": len(kept_members)}
 
     def _follow(self, link: str) -> None:
         uri = resource_uri(link, self._service.origin)

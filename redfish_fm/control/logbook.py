@@ -66,6 +66,7 @@ class Logbook:
         self._told = told
         self._newest = 0
         self._cleared = 0
+        self._dropped = 0
         self._shown: dict[int, float] = {}
         self._waiting: list[LogRow] = []
         self._wake = asyncio.Event()
@@ -128,7 +129,7 @@ class Logbook:
     async def flush(self) -> bool:
         """Write what waits now and drop what is too much; return whether that worked."""
         rows = [row for row in self._waiting if row.number > self._cleared]
-        through = max(self._cleared, self._expired(rows))
+        through = max(self._cleared, self._dropped, self._expired(rows))
         try:
             await self._store.append_log(self.uri, rows, through)
         except StoreError as error:
@@ -158,6 +159,7 @@ class Logbook:
             self.table.append(row.number, row.value)
 
     def _drop_through(self, number: int) -> None:
+        self._dropped = max(self._dropped, number)
         while self._shown and (oldest := next(iter(self._shown))) <= number:
             del self._shown[oldest]
         self.table.drop_through(number)
@@ -166,9 +168,7 @@ class Logbook:
         """Return the number up to which entries have to go, once `coming` are there too; else 0."""
         too_many = len(self._shown) + len(coming) - self.policy.entries_max
         oldest_s = self._clock.wall_s() - self.policy.age_s
-        times = itertools.chain(
-            self._shown.items(), ((row.number, row.time_s) for row in coming)
-        )
+        times = itertools.chain(self._shown.items(), ((row.number, row.time_s) for row in coming))
         through = 0
         for place, (number, time_s) in enumerate(times):
             if place >= too_many and time_s >= oldest_s:

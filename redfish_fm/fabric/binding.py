@@ -158,7 +158,8 @@ def binding_deltas(
     `occupied` are vPPBs that must not be chosen although nothing is wanted there: seen foreign,
     releasing or unsettled. `fixed` says for a unit which vPPB it has to be. A claim that can not
     be placed is a violation and not in the delta; its subject is the unit's entry in `causes`
-    (what the client named), else an endpoint of it.
+    (what the client named), else an endpoint of it. Where the holder gave that already without its
+    being bound (imports only), it may stay so.
     """
     held = {holder: index.bindings_of_holder(holder) for holder in wanted}
     if not any(wanted.values()) and not any(held.values()):
@@ -175,9 +176,27 @@ def binding_deltas(
             subject = (causes or {}).get(unit_id)
             subject = subject or min(index.endpoints_of_unit(unit_id), default=unit_id)
             refusal = ledger.join(index.units[unit_id], host, holder, subject)
-            if refusal is not None:
+            if refusal is not None and (unit_id, host) not in _given_now(index, holder):
                 refused.append((unit_id, refusal))
     return ledger.delta(refused)
+
+
+def _given_now(index: FabricIndex, holder: str) -> frozenset[Claim]:
+    """Return what a zone or connection gives as it stands in the index, bound or not."""
+    zone, connection = index.zones.get(holder), index.connections.get(holder)
+    if zone is not None and reach.routes(zone):
+        hosts, parts = (
+            reach.zone_hosts(zone, index.endpoints),
+            reach.zone_parts(zone, index.endpoints),
+        )
+    elif connection is not None:
+        hosts, parts = (
+            reach.connection_hosts(connection, index),
+            reach.connection_parts(connection, index),
+        )
+    else:
+        return frozenset()
+    return frozenset((unit, host) for unit, _part in parts for host in hosts)
 
 
 class _Ledger:

@@ -5,12 +5,11 @@ host on the targets it was granted, not on who else was. All links lead from par
 an import whose zones contain each other makes circles of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import Allocation, Connection, Endpoint, Role, Zone
-from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.uris import FABRIC
 
@@ -83,36 +82,34 @@ def granted(connection: Connection) -> tuple[str, ...]:
     )
 
 
-def inventory_links(
-    plugged: Plugged, switches: Mapping[str, str], fabric: str
-) -> Iterator[tuple[str, str]]:
-    """Yield the links of what is discovered; `switches` has the URI of each switch id."""
+def inventory_links(plugged: Plugged, fabric: str) -> Iterator[tuple[str, str]]:
+    """Yield the links of what is discovered; `fabric` is its URI."""
+    switches = plugged.switch_uris
     for uri in switches.values():
         yield uri, fabric
     for port, uri in plugged.port_uris.items():
         if port.switch in switches:
             yield uri, switches[port.switch]
     yield from plugged.chassis_links()
-    yield from plugged.storage_links(switches.values())
+    yield from plugged.storage_links()
 
 
-def inventory_shown(plugged: Plugged, facts: Facts, fabric: str) -> Iterator[str]:
-    """Yield what is discovered below the switches of a fabric and may show what is seen of it."""
+def inventory_shown(plugged: Plugged, fabric: str) -> Iterator[str]:
+    """Yield what is discovered of a fabric and may show what is seen of it."""
+    yield from plugged.switch_ids
     yield from plugged.port_ids
     yield from plugged.ports_of
     yield from plugged.of_link
     yield from plugged.metrics_of
-    yield from (uri for (name, _), uri in facts.vppb_uris.items() if name == fabric)
+    yield from (uri for (name, _), uri in plugged.facts.vppb_uris.items() if name == fabric)
 
 
-def endpoint_links(
-    plugged: Plugged, switches: Mapping[str, str], endpoint: Endpoint
-) -> Iterator[tuple[str, str]]:
+def endpoint_links(plugged: Plugged, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
     """Yield the links of an endpoint: it suffers when its switch says nothing, its host with it."""
     for port in endpoint.ports:
         place = plugged.port_ids.get(port)
-        if place is not None and place.switch in switches:
-            yield silence(switches[place.switch]), endpoint.id
+        if place is not None and place.switch in plugged.switch_uris:
+            yield silence(plugged.switch_uris[place.switch]), endpoint.id
     if endpoint.host is not None and endpoint.host != endpoint.id:
         yield endpoint.id, endpoint.host
 

@@ -128,7 +128,6 @@ class Tip(Protocol):
         """
         ...
 
-
     def log(self, uri: str) -> LogState | None:
         """Return the log whose LogService is at `uri`; None where nobody keeps one."""
         ...

@@ -8,6 +8,7 @@ URI; a host's id is the URI of its ComputerSystem wherever there is one.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
+from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
 from redfish_fm.fabric.model import BindTarget, Host, PortId, VppbId
 from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit, Volume
@@ -67,6 +68,9 @@ class Facts:
     qos_targets: dict[str, tuple[str, BindTarget]] = field(default_factory=dict)
     """Logical device whose bandwidth a driver can set -> its fabric, and what that driver calls
     it."""
+    own_protocols: dict[str, bool] = field(default_factory=dict)
+    """ManagerNetworkProtocol of this service itself -> whether it can switch plain HTTP that leads
+    to HTTPS."""
     containers: dict[str, str] = field(default_factory=dict)
     """Chassis to the chassis that it stands in (a rack, or what has slots for it)."""
     switch_chassis: dict[str, str] = field(default_factory=dict)
@@ -79,6 +83,8 @@ class Facts:
     """ComputerSystem to the manager that is its BMC and nobody else's."""
     parts_of: dict[str, str] = field(default_factory=dict)
     """Resource outside of any chassis to the unit it is a part of, whose state it shares."""
+    blocks: dict[str, Block] = field(default_factory=dict)
+    """Every resource block that inventory brings, by its URI."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
     _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
 
@@ -124,6 +130,8 @@ class Facts:
             index.put_region(region)
         for volume in self.volumes:
             index.put_volume(volume)
+        for block in self.blocks.values():
+            index.put_block(block)
 
     def take(self, other: "Facts") -> None:
         """Add everything that `other` knows to this; the newer wins on a common key."""

@@ -32,15 +32,25 @@ class GraphLinks:
 
     def put(self, owner: str, links: Iterable[tuple[str, str]]) -> None:
         """Let the owner have exactly these links, made in this order."""
-        before, wished = self._made.get(owner, _NONE), dict.fromkeys(links)
+        for _ in self.put_in_steps(owner, links):
+            pass
+
+    def put_in_steps(self, owner: str, links: Iterable[tuple[str, str]]) -> Iterator[None]:
+        """Do what `put` does, and yield after each link, that others may have a turn."""
+        before, wished = self._made.get(owner, _NONE), dict[tuple[str, str], None]()
+        for link in links:
+            wished[link] = None
+            yield
         made = set(before & wished.keys())
         for child, parent in before - wished.keys():
             self._graph.unlink(child, parent)
+            yield
         for child, parent in wished:
             if (child, parent) not in before:
                 with contextlib.suppress(ValueError):
                     self._graph.link(child, parent)
                     made.add((child, parent))
+                yield
         self._note(owner, frozenset(made), len(wished))
 
     def _note(self, owner: str, made: Links, wished: int) -> None:

@@ -1,8 +1,9 @@
 """A public mockup taken apart: what stays fixed, what clients may change, what it all means.
 
 Pure. Documents in, values out; every oddity is a Finding, never an exception. The work
-is split: `imported_units` (hosts, units, chunks), `imported_switches` (cabling and the Inventory
-for a virtual driver), `imported_bindings` (what the documents' own zones already bind).
+is split: `imported_hosts`, `imported_cabling`, `imported_units` (units and chunks),
+`imported_switches` (the Inventory for a virtual driver), `imported_bindings` (what the documents'
+own zones already bind).
 """
 
 from collections.abc import Mapping
@@ -11,19 +12,22 @@ from typing import Any
 
 from redfish_fm.fabric.index import FabricFacts, FabricIndex
 from redfish_fm.fabric.inventory import defects as inventory_defects
-from redfish_fm.fabric.model import FabricKind, Inventory
+from redfish_fm.fabric.model import FabricKind, Host, Inventory
 from redfish_fm.fabric.values import Binding
 from redfish_fm.fabric.zoning import existing_violations
 from redfish_fm.mapping.address_pools import with_back_links
 from redfish_fm.mapping.domain import apply_document, type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported_bindings import implied_bindings
+from redfish_fm.mapping.imported_cabling import read_cabling
 from redfish_fm.mapping.imported_completion import completed
+from redfish_fm.mapping.imported_exempt import exempt_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind, of_violation
+from redfish_fm.mapping.imported_hosts import read_hosts, resettable_hosts
 from redfish_fm.mapping.imported_memory import chunks_with_lds
-from redfish_fm.mapping.imported_switches import derive_inventory, read_cabling
+from redfish_fm.mapping.imported_switches import derive_inventories
 from redfish_fm.mapping.imported_tree import Documents, Tree
-from redfish_fm.mapping.imported_units import read_hosts, read_units
+from redfish_fm.mapping.imported_units import read_units
 from redfish_fm.mapping.links import strip_inverse
 from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
 
@@ -70,7 +74,8 @@ class Imported:
     """A mockup, understood. `inventory` and `wanted` are disjoint, by URI, without Members.
 
     `fabrics` are for virtual drivers, one per bind fabric with switches; `bindings` what they
-    start with; `replaced` the URIs left to the service; `findings` what was noticed.
+    start with; `hosts` are in none of them and yet to be reset; `replaced` the URIs left to the
+    service; `findings` what was noticed.
     """
 
     inventory: dict[str, dict[str, Any]]
@@ -78,6 +83,7 @@ class Imported:
     facts: Facts
     fabrics: list[Inventory] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
+    hosts: list[Host] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
@@ -95,13 +101,15 @@ def analyse(documents: Documents) -> Imported:
     read_hosts(tree, facts)
     read_cabling(tree, facts, findings)
     read_units(tree, facts, findings)
+    findings += exempt_devices(tree)
     fabrics = _derive(tree, facts, findings)
+    hosts = resettable_hosts(tree, facts, {host.id for each in fabrics for host in each.hosts})
     driven = frozenset(inventory.fabric for inventory in fabrics)
     wanted, inventory = _split(tree, driven)
     index = _index(facts, wanted)
     bindings = implied_bindings(tree, facts, index, findings)
     findings.extend(of_violation(each) for each in existing_violations(index))
-    return Imported(inventory, wanted, facts, fabrics, bindings, findings, replaced)
+    return Imported(inventory, wanted, facts, fabrics, bindings, hosts, findings, replaced)
 
 
 def is_replaced(uri: str) -> bool:
@@ -133,18 +141,11 @@ def _read_fabrics(documents: Documents, facts: Facts, findings: list[Finding]) -
 
 
 def _derive(documents: Tree, facts: Facts, findings: list[Finding]) -> list[Inventory]:
-    found = []
-    for fabric in facts.fabrics:
-        if fabric.kind is not FabricKind.BIND:
-            continue
-        inventory = derive_inventory(documents, facts, fabric, findings)
-        if inventory.switches:
-            found.append(inventory)
-            where = FABRIC.format(fabric=fabric.id)
-            findings.extend(
-                Finding(FindingKind.CONTRADICTION, where, line)
-                for line in inventory_defects(inventory)
-            )
+    found = derive_inventories(documents, facts, findings)
+    for inventory in found:
+        where = FABRIC.format(fabric=inventory.fabric)
+        told = inventory_defects(inventory)
+        findings += [Finding(FindingKind.CONTRADICTION, where, line) for line in told]
     return found
 
 

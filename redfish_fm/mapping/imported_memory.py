@@ -10,27 +10,25 @@ from typing import Any
 from redfish_fm.fabric.values import MemoryDomain
 from redfish_fm.mapping.domain import type_name
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.imported_tree import Documents
+from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.read import members, read_chunk, read_region
 
 
-def read_memory(documents: Documents, facts: Facts) -> None:
+def read_memory(documents: Tree, facts: Facts) -> None:
     """Fill in domains, chunks, regions, and LDs without memory; what is in no unit is left out."""
-    for uri, document in documents.items():
-        name = type_name(document)
-        if name == "MemoryDomain":
-            facts.domains[uri] = _domain(uri, document)
-        elif name == "CXLLogicalDevice":
-            if document.get("MemorySizeMiB") == 0 and "MemoryRegions" not in document:
-                facts.idle_lds.append(uri)
-        elif name == "MemoryChunks":
-            chunk = read_chunk(uri, document, facts)
-            if chunk is not None:
-                facts.chunks.append(chunk)
-        elif name == "MemoryRegion":
-            region = read_region(uri, document, facts)
-            if region is not None:
-                facts.regions.append(region)
+    for uri, document in documents.of_type("MemoryDomain"):
+        facts.domains[uri] = _domain(uri, document)
+    for uri, document in documents.of_type("CXLLogicalDevice"):
+        if document.get("MemorySizeMiB") == 0 and "MemoryRegions" not in document:
+            facts.idle_lds.append(uri)
+    for uri, document in documents.of_type("MemoryChunks"):
+        chunk = read_chunk(uri, document, facts)
+        if chunk is not None:
+            facts.chunks.append(chunk)
+    for uri, document in documents.of_type("MemoryRegion"):
+        region = read_region(uri, document, facts)
+        if region is not None:
+            facts.regions.append(region)
 
 
 def _domain(uri: str, document: Mapping[str, Any]) -> MemoryDomain:

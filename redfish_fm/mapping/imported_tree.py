@@ -31,3 +31,7 @@ class Tree(dict[str, Mapping[str, Any]]):
     def below(self, uri: str) -> tuple[str, ...]:
         """Return the URIs one segment below `uri`, in the order of the documents."""
         return tuple(self._below.get(uri, ()))
+
+    def below_of_type(self, uri: str, name: str) -> list[str]:
+        """Return those of `below` that are of one type."""
+        return [each for each in self._below.get(uri, ()) if type_name(self[each]) == name]

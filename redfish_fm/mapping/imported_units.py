@@ -1,4 +1,4 @@
-"""Hosts, units and chunks of a mockup, by the terms of DESIGN section 5.
+"""Units and chunks of a mockup, by the terms of DESIGN section 5.
 
 Pure. A unit's identity is the EntityLink: the PCIeDevice, a CXLLogicalDevice of an MLD, or the
 linked resource itself. A port shared by endpoints merges their units, except LDs of one MLD.
@@ -33,58 +33,6 @@ from redfish_fm.mapping.read import (
     units_of,
 )
 from redfish_fm.mapping.uris import fabric_of
-
-
-def read_hosts(documents: Tree, facts: Facts) -> None:
-    """Fill in who is a host: physical systems, their chassis, and names they are known by."""
-    for uri, document in documents.of_type("ComputerSystem"):
-        if document.get("SystemType") not in ("Composed", "Virtual"):
-            facts.entity_hosts[uri] = uri
-            _know_uuid(uri, document, facts)
-    for uri, document in documents.of_type("Processor"):
-        host = next((each for each in enclosing(uri) if each in facts.entity_hosts), None)
-        if host is not None:
-            _know_uuid(host, document, facts)
-    for uri, document in documents.of_type("Chassis"):
-        systems = [
-            each
-            for each in members(document, "Links/ComputerSystems")
-            if each in facts.entity_hosts
-        ]
-        if len(systems) == 1:
-            facts.entity_hosts[uri] = systems[0]
-    for _uri, document in documents.of_type("Endpoint"):
-        for entity in entities_of(document):
-            for link in uris_at(entity, ["EntityLink"]):
-                _know_initiator(entity, link, facts)
-    _read_bmcs(documents, facts)
-
-
-def _read_bmcs(documents: Tree, facts: Facts) -> None:
-    """Fill in the BMCs that are of one host alone: what resets them concerns no other."""
-    found: dict[str, list[str]] = {}
-    for uri, document in documents.of_type("Manager"):
-        systems = members(document, "Links/ManagerForServers")
-        if document.get("ManagerType") == "BMC" and len(systems) == 1:
-            found.setdefault(systems[0], []).append(uri)
-    for system, managers in found.items():
-        if len(managers) == 1 and facts.entity_hosts.get(system) == system:
-            facts.bmcs[system] = managers[0]
-
-
-def _know_uuid(host: str, document: Mapping[str, Any], facts: Facts) -> None:
-    if isinstance(document.get("UUID"), str):
-        facts.durable_hosts.setdefault(f"UUID:{document['UUID']}".upper(), host)
-
-
-def _know_initiator(entity: Mapping[str, Any], link: str, facts: Facts) -> None:
-    if entity.get("EntityRole") not in ("Initiator", "Both"):
-        return
-    place = next((each for each in enclosing(link) if each in facts.entity_hosts), None)
-    if place is not None:
-        host = facts.entity_hosts[place]
-        for name in durable_names(entity):
-            facts.durable_hosts.setdefault(name, host)
 
 
 def read_units(documents: Tree, facts: Facts, findings: list[Finding]) -> None:

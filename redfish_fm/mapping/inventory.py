@@ -26,6 +26,7 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.blocks import render_blocks
 from redfish_fm.mapping.cables import render_cables
 from redfish_fm.mapping.chassis_racks import render_racks
 from redfish_fm.mapping.chassis_switches import (
@@ -49,8 +50,8 @@ from redfish_fm.mapping.metering import Metering
 from redfish_fm.mapping.metrics_ports import put_port_metrics
 from redfish_fm.mapping.plugged import state_sources
 from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
+from redfish_fm.mapping.service_manager import put_manager
 from redfish_fm.mapping.storage import render_network_host, render_subsystem
-from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish.patch import merge
 
 _FM = uris.MANAGER.format(manager=uris.FABRIC_MANAGER)
@@ -90,7 +91,8 @@ def render_inventories(
     if linked_back:
         out.link_back()
     render_racks(out)
-    _render_manager(out)
+    put_manager(out)
+    render_blocks(out, found)
     _read_meters(out)
     out.facts.state_sources = state_sources(out.with_status, out.facts)
     return RenderedInventory(out.documents, out.facts)
@@ -103,32 +105,6 @@ def _render_service_collections(out: Rendering, inventories: list[Inventory]) ->
     out.collection(uris.MANAGER_COLLECTION, "Manager", "Managers")
     if out.facts.parts_of or any(_is_network(inventory) for inventory in inventories):
         out.collection(uris.STORAGE_COLLECTION, "Storage", "Storage")
-
-
-def _render_manager(out: Rendering) -> None:
-    """Add the manager that this service is: of all that nobody else manages."""
-    facts = out.facts
-    chassis = [
-        uri
-        for uri in (*facts.switch_chassis.values(), *dict.fromkeys(facts.containers.values()))
-        if {"@odata.id": _FM} in out.documents[uri].get("Links", {}).get("ManagedBy", ())
-    ]
-    switches = [uri for uri in facts.switch_uris.values() if fabric_of(uri) is not None]
-    fabrics = [uris.FABRIC.format(fabric=fabric.id) for fabric in facts.fabrics]
-    links = {
-        "ManagerForFabrics": refs(fabrics),
-        "ManagerForSwitches": refs(switches),
-        "ManagerForChassis": refs(dict.fromkeys(chassis)),
-    }
-    out.put(
-        _FM,
-        "Manager",
-        "Fabric manager",
-        ManagerType="FabricManager",
-        Status=_OK,
-        PowerState="On",
-        Links={name: found for name, found in links.items() if found},
-    )
 
 
 def _read_meters(out: Rendering) -> None:

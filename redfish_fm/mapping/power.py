@@ -59,8 +59,16 @@ def reset_manager(write: Write, tip: Tip) -> Draft:
     if machine is not None:
         return _asking(write, machine, None)
     document = tip.document(write.uri) or {}
-    if f"#{write.action}" not in (document.get("Actions") or {}):
+    offered = (document.get("Actions") or {}).get(f"#{write.action}")
+    if offered is None:
         raise refusals.action_not_supported(write.action or "")
+    given = write.body.get("ResetType")
+    if given not in offered.get("ResetType@Redfish.AllowableValues", MANAGER_RESETS):
+        raise refusals.bad_content(
+            messages.action_parameter_value_not_in_list(
+                str(given), "ResetType", write.action or "", "#/ResetType"
+            )
+        )
     raw = tip.overlay(write.uri)
     overlay = {} if raw is None else msgspec.json.decode(raw, type=dict[str, Any])
     after = msgspec.json.encode({**overlay, "LastResetTime": tip.timestamp()}, order="sorted")

@@ -4,7 +4,7 @@ Pure. Control makes a FabricSight after every observation; Lasting remembers wha
 also of switches that do not answer any more.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -77,27 +77,33 @@ class Lasting:
         self.errors: dict[str, LinkErrors] = {}
         self.unreachable: frozenset[str] = frozenset()
 
-    def compare(self, seen: Observation | None, switches: Collection[str]) -> News:
-        """Take a look in and return what is new in it; None: none of `switches` answered."""
+    def compare(
+        self, seen: Observation | None, switches: Collection[str]
+    ) -> Generator[None, None, News]:
+        """Take a look in and return what is new in it; None: none of `switches` answered.
+
+        Yields after each thing that is new, that others may have a turn.
+        """
         silent = frozenset(switches) if seen is None else seen.unreachable & frozenset(switches)
         news = News(switches=silent ^ self.unreachable)
         self.unreachable = silent
         if seen is None:
             return news
         gone = seen.unreachable
-        ports = _differences(self.ports, seen.ports, gone)
+        ports = yield from _differences(self.ports, seen.ports, gone)
         for port, earlier in ports.items():
             self._count(port.switch, earlier, self.ports.get(port))
+            yield
         news.ports = [*ports]
-        vppbs = _differences(self.bindings, seen.bindings, gone)
+        vppbs = yield from _differences(self.bindings, seen.bindings, gone)
         for vppb, before in vppbs.items():
             change = (self.bindings.get(vppb) is not None) - (before is not None)
             self.bound[vppb.switch] = self.bound.get(vppb.switch, 0) + change
+            yield
         news.vppbs = [*vppbs]
-        news.parts = [
-            *_differences(self.parts, seen.parts, gone),
-            *_differences(self.qos, seen.qos, gone),
-        ]
+        parts = yield from _differences(self.parts, seen.parts, gone)
+        qos = yield from _differences(self.qos, seen.qos, gone)
+        news.parts = [*parts, *qos]
         return news
 
     def _count(self, switch: str, before: PortState | None, now: PortState | None) -> None:
@@ -110,7 +116,7 @@ class Lasting:
 
 def _differences(
     known: dict[K, V], seen: Mapping[K, V], silent: Collection[str]
-) -> dict[K, V | None]:
+) -> Generator[None, None, dict[K, V | None]]:
     """Bring `known` up to what is seen; return what differs with what was known before (or None).
 
     What is no longer said by a switch that answers is forgotten.
@@ -121,6 +127,7 @@ def _differences(
         if before is not value and before != value:
             changed[key] = known.get(key)
             known[key] = value
+            yield
     if len(known) > len(seen) or silent:
         for key in [key for key in known if key not in seen and key.switch not in silent]:
             changed[key] = known.pop(key)

@@ -6,6 +6,7 @@ The cost of a look is that of what changed.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from redfish_fm.fabric.health import Condition, HealthGraph
@@ -101,9 +102,9 @@ class Statuses:
         """Yield what `take_patches` returns, of at most `size` resources at a time."""
         touched = self._touched | self.graph.take_changed()
         self._touched = set()
-        uris = [uri for uri in touched if uri.startswith("/")]
-        for start in range(0, len(uris), size):
-            yield {uri: self._compose(uri, now) for uri in uris[start : start + size]}
+        uris = (uri for uri in touched if uri.startswith("/"))
+        while part := {uri: self._compose(uri, now) for uri in islice(uris, size)}:
+            yield part
         for condition in [each for each in self._since if not self.graph.active(each)]:
             del self._since[condition]
 

@@ -11,25 +11,32 @@ from redfish_fm.mapping import (
     accounts,
     address_pools,
     bandwidth,
+    certificates,
     chunks,
     connections,
     endpoints,
     generic,
     groups,
+    log_services,
+    login_services,
     power,
     refusals,
     regions,
     roles,
+    service_protocols,
+    systems,
     volumes,
     vppbs,
     zones,
 )
+from redfish_fm.mapping.compositions import refuse_held
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import DocumentRules, unless_busy
 from redfish_fm.mapping.links import uris_at
-from redfish_fm.mapping.uris import fabric_of
+from redfish_fm.mapping.uris import SYSTEM_COLLECTION, fabric_of
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.accounts import ACCOUNTS
+from redfish_fm.redfish.certificates import CLIENT_AUTHORITIES
 from redfish_fm.redfish.roles import ROLES
 from redfish_fm.redfish.writes import Write, WriteKind
 
@@ -64,6 +71,11 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("MemoryRegion", WriteKind.DELETE): regions.delete,
     ("Volume", WriteKind.CREATE): volumes.create,
     ("Volume", WriteKind.DELETE): volumes.delete,
+    ("ComputerSystem", WriteKind.CREATE): systems.create,
+    ("ComputerSystem", WriteKind.PATCH): systems.patch,
+    ("ComputerSystem", WriteKind.DELETE): systems.delete,
+    ("ComputerSystem", WriteKind.ACTION): systems.action,
+    ("Certificate", WriteKind.CREATE): certificates.create,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,
     ("ManagerAccount", WriteKind.PATCH): accounts.patch,
     ("ManagerAccount", WriteKind.DELETE): accounts.delete,
@@ -74,15 +86,25 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
 """What has rules of its own, in DOCUMENT space; the rest is generic."""
 
 LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
+    ("AccountService", WriteKind.PATCH): login_services.patch_accounts,
     ("CXLLogicalDevice", WriteKind.PATCH): bandwidth.patch,
-    ("ComputerSystem", WriteKind.ACTION): power.reset,
-    ("ComputerSystem", WriteKind.PATCH): power.patch,
+    ("CertificateService", WriteKind.ACTION): certificates.act,
+    ("ComputerSystem", WriteKind.ACTION): systems.action,
+    ("ComputerSystem", WriteKind.PATCH): systems.patch,
+    ("LogService", WriteKind.ACTION): log_services.clear,
     ("Manager", WriteKind.ACTION): power.reset_manager,
+    ("SessionService", WriteKind.PATCH): login_services.patch_sessions,
+    ("ManagerNetworkProtocol", WriteKind.PATCH): service_protocols.patch,
     ("VirtualPCI2PCIBridge", WriteKind.PATCH): vppbs.patch,
 }
 """What has rules of its own where it is laid over inventory; the rest is generic too."""
 
-HOMES = {"ManagerAccount": ACCOUNTS, "Role": ROLES}
+HOMES = {
+    "Certificate": CLIENT_AUTHORITIES,
+    "ComputerSystem": SYSTEM_COLLECTION,
+    "ManagerAccount": ACCOUNTS,
+    "Role": ROLES,
+}
 """Type -> the one collection it has rules in; other types of PREPARERS have theirs in fabrics."""
 
 ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
@@ -101,6 +123,8 @@ def prepare(write: Write, tip: Tip) -> Draft:
         raise refusals.missing(write.uri)
     _check_if_match(write, tip)
     _check_etag_parameters(write, tip)
+    if write.kind is not WriteKind.CREATE:
+        refuse_held(write.uri, tip)
     task = tip.busy(write.uri) if write.kind in _BLOCKED else None
     return unless_busy(task, lambda: _preparer(write, tip)(write, tip))
 

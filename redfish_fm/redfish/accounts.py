@@ -10,12 +10,14 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.passwords import hash_password, nobodys_secret, set_s, verify_password
+from redfish_fm.redfish.policy import DEFAULT, AccountPolicy
+from redfish_fm.redfish.roles import ADMINISTRATOR
 
 ACCOUNTS = "/redfish/v1/AccountService/Accounts"
 """The collection of accounts that can log in; ManagerAccounts elsewhere (imports) can not."""
@@ -42,6 +44,18 @@ class Account:
         return self.enabled and not self.locked
 
 
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a try of a password came to. `account` None: it opens none.
+
+    `remembered`: it was verified before, so nothing was hashed.
+    """
+
+    account: Account | None
+    remembered: bool = False
+
+
+_REFUSED = Verified(None)
 _SPACES = (Space.SECRET, Space.DOCUMENT)
 _BELOW = f"{ACCOUNTS}/"
 
@@ -57,6 +71,10 @@ class Accounts:
         self._key = secrets.token_bytes(32)
         self._nobody = nobodys_secret()
         self._hashing = asyncio.Semaphore(_HASHES_AT_ONCE)
+        self.policy: AccountPolicy = DEFAULT
+        """What AccountService demands now."""
+        self.version = 0
+        """Grows with every change of an account or its secret."""
 
     def load(self, spaces: Mapping[Space, Mapping[str, bytes]]) -> None:
         """Take over stored accounts; call once, before the first login."""
@@ -75,6 +93,7 @@ class Accounts:
             if edit.space not in _SPACES or not edit.key.startswith(_BELOW):
                 continue
             before = self._accounts.get(edit.key)
+            self.version += 1
             if edit.space is Space.SECRET:
                 self._put_secret(edit.key, edit.post)
             else:
@@ -91,19 +110,57 @@ class Accounts:
         """Return the account whose resource is at `uri`, or None."""
         return self._accounts.get(uri)
 
-    async def verify(self, user_name: str, password: str) -> Account | None:
-        """Return the usable account these credentials belong to, or None.
+    def all(self) -> Iterator[Account]:
+        """Yield every account."""
+        yield from self._accounts.values()
 
-        An unknown user, a locked one and a wrong password take the same work.
+    def last_administrator(self, account: Account, bars: Callable[[Account], bool]) -> bool:
+        """Return whether `account` is an Administrator, and `bars` or settings bar all others."""
+        return _administers(account) and not any(
+            _administers(other) and not bars(other)
+            for other in self._accounts.values()
+            if other.uri != account.uri
+        )
+
+    async def verify(
+        self,
+        user_name: str,
+        password: str,
+        *,
+        bars: Callable[[Account], bool] = lambda account: account.locked,
+        queued: Callable[[], None] = lambda: None,
+        admitted: Callable[[], None] = lambda: None,
+    ) -> Verified:
+        """Return the account these credentials belong to, unless it is disabled or `bars` it.
+
+        An unknown user, a barred one and a wrong password take the same work. `queued` is called
+        before anything waits to be hashed, `admitted` before it is; both may raise.
         """
         account = self.find(user_name)
-        secret = self._nobody if account is None or account.secret is None else account.secret
-        if not await self._check(user_name, password, secret):
-            return None
+        secret = None
+        if account is not None and account.enabled and not bars(account):
+            secret = account.secret
+        proof = self._proof(password)
+        if secret is not None and self._remembers(user_name, secret, proof):
+            return Verified(account, remembered=True)
+        queued()
+        async with self._hashing:
+            admitted()
+            right = await asyncio.to_thread(verify_password, password, secret or self._nobody)
         # It may have changed while the hash was computed.
-        if account is None or not account.usable or self.find(user_name) != account:
-            return None
-        return account
+        if not right or account is None or secret is None or self.find(user_name) != account:
+            return _REFUSED
+        if bars(account):
+            return _REFUSED
+        self._verified[user_name] = (secret, proof)
+        return Verified(account)
+
+    async def has_password(self, account: Account, password: str) -> bool:
+        """Return whether an account has this password, without opening anything."""
+        if account.secret is None:
+            return False
+        async with self._hashing:
+            return await asyncio.to_thread(verify_password, password, account.secret)
 
     async def hash(self, password: str) -> bytes:
         """Return a new secret for `password`, made in a worker thread."""
@@ -113,25 +170,22 @@ class Accounts:
     def vouches(self, user_name: str, since_s: float) -> bool:
         """Return whether a session that `user_name` opened at `since_s` may go on.
 
-        It may not where the account is gone, disabled or locked, or got its password later.
+        It may not where the account is gone or disabled, or got its password later. A lock ends
+        no session: it only keeps it out meanwhile.
         """
         account = self.find(user_name)
-        if account is None or not account.usable:
+        if account is None or not account.enabled:
             return False
         return account.secret is None or since_s >= set_s(account.secret)
 
-    async def _check(self, user_name: str, password: str, secret: bytes) -> bool:
-        proof = hmac.new(
-            self._key, password.encode("utf-8", "surrogatepass"), hashlib.sha256
-        ).digest()
+    def _proof(self, password: str) -> bytes:
+        """Return what is remembered of a password: nothing to guess it by without our key."""
+        encoded = password.encode("utf-8", "surrogatepass")
+        return hmac.new(self._key, encoded, hashlib.sha256).digest()
+
+    def _remembers(self, user_name: str, secret: bytes, proof: bytes) -> bool:
         known_secret, known_proof = self._verified.get(user_name, (b"", b""))
-        if known_secret == secret and hmac.compare_digest(known_proof, proof):
-            return True
-        async with self._hashing:
-            right = await asyncio.to_thread(verify_password, password, secret)
-        if right and secret is not self._nobody:
-            self._verified[user_name] = (secret, proof)
-        return right
+        return known_secret == secret and hmac.compare_digest(known_proof, proof)
 
     def _put_secret(self, uri: str, secret: bytes | None) -> None:
         if secret is None:
@@ -165,6 +219,10 @@ def _same_login(before: Account, after: Account | None) -> bool:
     if before.secret is not None and before.secret != after.secret:
         return False
     return after.enabled or not before.enabled
+
+
+def _administers(account: Account) -> bool:
+    return account.role_id == ADMINISTRATOR and account.enabled and account.secret is not None
 
 
 def _account(uri: str, document: Mapping[str, Any], secret: bytes | None) -> Account:

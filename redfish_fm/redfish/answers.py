@@ -6,6 +6,7 @@ Knows no rule and makes no decision. A Response's body is the Representation's b
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from redfish_fm.redfish import messages
@@ -49,16 +50,26 @@ class Answers:
         self._registries = registries
         self._catalog = catalog
         self._headers: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
+        self._read_headers: dict[str, tuple[str, Mapping[str, str], Mapping[str, str]]] = {}
 
     def read(self, target: Target) -> Response:
         """Return a resource or document as a GET gives it."""
-        found = target.shown
-        headers = {**self._base(target), "ETag": found.etag}
+        found, base = target.shown, self._base(target)
+        known = self._read_headers.get(found.uri)
+        if known is None or known[0] != found.etag or known[1] is not base:
+            if len(self._read_headers) >= _READ_MAX:
+                self._read_headers.clear()
+            known = self._read_headers[found.uri] = (found.etag, base, self._whole(found, base))
+        return Response(200, known[2], found.body)
+
+    def _whole(self, found: Representation, base: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the headers of a GET, kept and given again: nobody can change them."""
+        headers = {**base, "ETag": found.etag}
         further = self._further.get(found.uri)
         if further is not None:
             own = {name.lower() for name in headers}
             headers |= {name: text for name, text in further.items() if name.lower() not in own}
-        return Response(200, headers, found.body)
+        return MappingProxyType(headers)
 
     def not_modified(self, target: Target) -> Response:
         """Return 304: the client's copy is still good."""
@@ -71,6 +82,10 @@ class Answers:
     def no_content(self) -> Response:
         """Return 204."""
         return Response(204, _ALWAYS)
+
+    def told(self, body: Mapping[str, Any]) -> Response:
+        """Return 200 with what an action answers."""
+        return Response(200, _WITH_JSON, encode(body))
 
     def resource(self, found: Representation) -> Response:
         """Return 200 with a changed resource."""
@@ -133,4 +148,6 @@ class Answers:
         return {} if info is None else {"Link": f"<{info.schema_uri}>; rel=describedby"}
 
 
+_READ_MAX = 1024
+"""Headers of GETs kept, by URI; one map each, so that the server knows its rendered head again."""
 _EXTENDED = "@Message.ExtendedInfo"

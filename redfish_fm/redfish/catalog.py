@@ -31,6 +31,8 @@ class ActionInfo:
     parameters: Mapping[str, PropertyInfo]
     supported: bool
     """Whether this service carries it out; others are answered ActionNotSupported."""
+    answers: bool = False
+    """Whether it answers with a body of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +112,14 @@ class TypeInfo:
         unknown = self.row.actions - requests.keys()
         if unknown:
             raise ValueError(f"{SERVICE_FILE} names unknown actions: {sorted(unknown)}")
+        answering = self._reader.answering(self._file)
         return {
-            name: ActionInfo(name, self._limited(name, request), name in self.row.actions)
+            name: ActionInfo(
+                name,
+                self._limited(name, request),
+                name in self.row.actions,
+                name.rpartition(".")[2] in answering,
+            )
             for name, request in requests.items()
         }
 

@@ -20,6 +20,7 @@ from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.parse import parse_object
 from redfish_fm.redfish.passwords import check_password
+from redfish_fm.redfish.policy import check_settings
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import Retry
@@ -73,12 +74,23 @@ class Commands:
         write = Write(
             kind, found.uri, type_name, principal.user_name, body, action, if_match, None, retry
         )
+        if principal.password_change_required:
+            await self._refuse_same_password(write)
         write = await self._without_password(write)
         with self._logins.changing(write, principal):
             outcome = await self._commit(write)
         if type_name == "ManagerAccount":
             await self._logins.forget_ended()
         return self.answer(outcome, acting=kind is WriteKind.ACTION)
+
+    async def _refuse_same_password(self, write: Write) -> None:
+        """Raise RedfishError (400) where the new password that is due is the old one."""
+        account = self._accounts.at(write.uri)
+        password = write.body.get("Password")
+        if account is None or not isinstance(password, str):
+            return
+        if await self._accounts.has_password(account, password):
+            raise RedfishError(400, (messages.password_reuse_too_recent("#/Password"),))
 
     async def _without_password(self, write: Write) -> Write:
         """Return `write` with the hash of the password in its body instead of the password."""
@@ -110,6 +122,8 @@ class Commands:
             monitor = self._catalog.monitor_of(outcome.task)
             task = self._resources.get(outcome.task)
             return self._answers.accepted(monitor, task, RETRY_AFTER_S)
+        if acting and outcome.body is not None:
+            return self._answers.told(outcome.body)
         if outcome.kind is OutcomeKind.DELETED or acting:
             return self._answers.no_content()
         found = self._resources.get(outcome.uri)
@@ -131,12 +145,15 @@ class Commands:
                 self_service.check_named(target.found.uri, body, principal, self._own)
                 wanted = target.found.origin.changeable
                 ours = oem.not_writable(body)
-                _refuse(check_patch(info, body, wanted) + ours + check_password(info, body))
+                policy = self._accounts.policy
+                told = check_patch(info, body, wanted) + ours + check_password(info, body, policy)
+                _refuse(told + check_settings(target.found.uri, body, told, policy))
                 return WriteKind.PATCH, info.name, cleaned(info.properties, body, patching=True)
             case _:
                 member = self._catalog.types[str(info.member)]
                 body = parse_object(request.body)
-                _refuse(check_create(member, body) + check_password(member, body))
+                password = check_password(member, body, self._accounts.policy)
+                _refuse(check_create(member, body) + password)
                 kept = cleaned(member.properties, body)
                 return WriteKind.CREATE, member.name, oem.without_own(kept)
 

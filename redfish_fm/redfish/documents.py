@@ -9,16 +9,16 @@ from typing import Any
 
 from redfish_fm.redfish.action_documents import action_info_documents
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.certificates import CLIENT_AUTHORITIES, client_certificate_settings
+from redfish_fm.redfish.policy import DEFAULT, properties_of
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.registries import Registries, RegistryInfo
 from redfish_fm.redfish.served import served_types
-from redfish_fm.redfish.sessions import TIMEOUT_S
+from redfish_fm.redfish.sessions import ABSOLUTE_TIMEOUT_S, TIMEOUT_S
 
 REDFISH_VERSION = "1.20.0"
 """The version of DSP0266 that the service follows."""
-
-PASSWORD_CHARS_MIN, PASSWORD_CHARS_MAX = 8, 128
 
 _FEATURES = {
     "DeepOperations": {"DeepPATCH": False, "DeepPOST": False},
@@ -169,21 +169,21 @@ class _Maker:
             Name="Sessions",
             ServiceEnabled=True,
             SessionTimeout=int(timeout_s),
+            AbsoluteSessionTimeout=ABSOLUTE_TIMEOUT_S,
+            AbsoluteSessionTimeoutEnabled=False,
         ).linking(self._catalog, Sessions="SessionCollection")
         return {**made.documents, **self.collection("SessionCollection", "Sessions")}
 
     def account_service(self) -> Documents:
-        """Return the account service with the predefined roles; no lockout is in force."""
+        """Return the account service, with the policy that clients may change, and its roles."""
         catalog = self._catalog
         made = self.one(
             "AccountService",
             Id="AccountService",
             Name="Accounts",
-            ServiceEnabled=True,
-            HTTPBasicAuth="Enabled",
-            AccountLockoutThreshold=0,
-            MinPasswordLength=PASSWORD_CHARS_MIN,
-            MaxPasswordLength=PASSWORD_CHARS_MAX,
+            SupportedAccountTypes=["Redfish"],
+            **properties_of(DEFAULT),
+            MultiFactorAuth={"ClientCertificate": client_certificate_settings()},
             PrivilegeMap={"@odata.id": catalog.account_privilege_map},
         ).linking(catalog, Accounts="ManagerAccountCollection", Roles="RoleCollection")
         roles_uri = catalog.uri_of("RoleCollection")
@@ -201,8 +201,16 @@ class _Maker:
             )
             for name, privileges in catalog.role_privileges.items()
         }
+        authorities = {
+            "Name": "Authorities of clients' certificates",
+            "Members": [],
+            "Members@odata.count": 0,
+        }
         return {
             **made.documents,
+            CLIENT_AUTHORITIES: self._document(
+                "CertificateCollection", CLIENT_AUTHORITIES, authorities
+            ),
             **self.collection("ManagerAccountCollection", "Accounts"),
             **self.collection("RoleCollection", "Roles", roles),
             **roles,

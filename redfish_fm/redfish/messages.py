@@ -150,6 +150,11 @@ def action_parameter_value_out_of_range(
     return Message("Base.ActionParameterValueOutOfRange", (value, name, action), related)
 
 
+def action_parameter_value_error(name: str, action: str, *related: str) -> Message:
+    """A parameter that can not be used; its value is not repeated."""
+    return Message("Base.ActionParameterValueError", (name, action), related)
+
+
 def query_combination_invalid() -> Message:
     """Query parameters that exclude each other, or one given twice."""
     return Message("Base.QueryCombinationInvalid")
@@ -183,6 +188,11 @@ def query_parameter_value_format_error(value: str, name: str) -> Message:
 def query_parameter_value_type_error(value: str, name: str) -> Message:
     """A query parameter's value that is no number where one is needed."""
     return Message("Base.QueryParameterValueTypeError", (value, name))
+
+
+def service_disabled(uri: str) -> Message:
+    """The service at `uri` is switched off."""
+    return Message("Base.ServiceDisabled", (uri,))
 
 
 def session_limit_exceeded() -> Message:
@@ -275,6 +285,11 @@ def password_change_required(uri: str) -> Message:
     return Message("Base.PasswordChangeRequired", (uri,))
 
 
+def password_reuse_too_recent(*related: str) -> Message:
+    """A new password that is the old one."""
+    return Message("Base.PasswordReuseTooRecent", (), related)
+
+
 def internal_error() -> Message:
     """A defect of the service."""
     return Message("Base.InternalError")
@@ -315,6 +330,11 @@ def maximum_errors_exceeded() -> Message:
     return Message("Base.MaximumErrorsExceeded")
 
 
+def certificate_refused(reason: str, *related: str) -> Message:
+    """Why a certificate, or a request for one, is not taken; `reason` is a few words of ours."""
+    return Message("RedfishFM.CertificateRefused", (reason,), related)
+
+
 def hardware_refused(what: str, where: str, reason: str) -> Message:
     """The hardware at URI `where` said no to `what`; `reason` is what it said."""
     return Message("RedfishFM.HardwareRefused", (what, where, reason))
@@ -323,6 +343,23 @@ def hardware_refused(what: str, where: str, reason: str) -> Message:
 def last_administrator(uri: str) -> Message:
     """The account at `uri` is the last one that can manage accounts."""
     return Message("RedfishFM.LastAdministrator", (uri,))
+
+
+def logged_in(user: str, peer: str, session: str) -> Message:
+    """A session was opened; for the audit log."""
+    return Message("RedfishFM.LoggedIn", (user, peer, session))
+
+
+def login_failed(user: str, peer: str, method: str, uri: str) -> Message:
+    """Credentials were not accepted; for the audit log."""
+    return Message("RedfishFM.LoginFailed", (user, peer, method, uri))
+
+
+def request_audited(
+    method: str, uri: str, user: str, session: str, peer: str, answer: str
+) -> Message:
+    """A write was answered; for the audit log."""
+    return Message("RedfishFM.RequestAudited", (method, uri, user, session, peer, answer))
 
 
 def role_in_use(role_id: str, uri: str) -> Message:
@@ -363,6 +400,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     action_parameter_value_format_error,
     action_parameter_value_not_in_list,
     action_parameter_value_out_of_range,
+    action_parameter_value_error,
     query_combination_invalid,
     query_not_supported_on_resource,
     query_not_supported_on_operation,
@@ -370,6 +408,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     query_parameter_unsupported,
     query_parameter_value_format_error,
     query_parameter_value_type_error,
+    service_disabled,
     session_limit_exceeded,
     resource_cannot_be_deleted,
     resource_in_use,
@@ -388,6 +427,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     access_unauthorized,
     insufficient_privilege,
     password_change_required,
+    password_reuse_too_recent,
     internal_error,
     operation_failed,
     operation_timeout,
@@ -396,8 +436,12 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     precondition_required,
     header_invalid,
     maximum_errors_exceeded,
+    certificate_refused,
     hardware_refused,
     last_administrator,
+    logged_in,
+    login_failed,
+    request_audited,
     role_in_use,
     state_not_writable,
 )

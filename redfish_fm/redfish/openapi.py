@@ -12,10 +12,12 @@ from typing import Any
 
 from redfish_fm import __version__
 from redfish_fm.redfish.catalog import Catalog, TypeInfo
+from redfish_fm.redfish.excerpt import excerpt_of
 from redfish_fm.redfish.headers import JSON
 from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.request_schemas import action_schema, create_schema, patch_schema
 from redfish_fm.redfish.routes import Route, Routes
+from redfish_fm.redfish.select import PATTERN as SELECT
 from redfish_fm.redfish.targets import PUBLIC
 
 OPENAPI_VERSION = "3.1.0"
@@ -33,8 +35,8 @@ _QUERY: Document = {
         "schema": {"type": "string", "pattern": rf"^[.*~](\(\$levels=[1-{LEVELS_MAX}]\))?$"},
     },
     "excerpt": {"name": "excerpt", "allowEmptyValue": True, "schema": {"const": ""}},
-    "filter": {"name": "$filter", "schema": {"type": "string"}},
-    "select": {"name": "$select", "schema": {"type": "string"}},
+    "filter": {"name": "$filter", "schema": {"type": "string", "minLength": 1}},
+    "select": {"name": "$select", "schema": {"type": "string", "pattern": f"^{SELECT}$"}},
     "top": {"name": "$top", "schema": {"type": "integer", "minimum": 0}},
     "skip": {"name": "$skip", "schema": {"type": "integer", "minimum": 0}},
     "only": {"name": "only", "allowEmptyValue": True, "schema": {"const": ""}},
@@ -117,14 +119,11 @@ class _Maker:
             body = self._body(
                 f"{route.action.name}.Parameters", action_schema(route.action), needed
             )
-            return {"requestBody": body, "responses": _answers("204", "202")}
+            statuses = ("200",) if route.action.answers else ()
+            return {"requestBody": body, "responses": _answers(*statuses, "204", "202")}
         match method:
             case "get" | "head":
-                names = (
-                    "expand",
-                    "select",
-                    *(_COLLECTION_QUERY if info.collection else ("excerpt",)),
-                )
+                names = ("expand", "select", *_more_query(info))
                 query = [{"$ref": f"#/components/parameters/{name}"} for name in names]
                 public: Document = {"security": []} if route.uri in PUBLIC else {}
                 responses = {**self._shown("200", info, method), **_answers("304")}
@@ -162,10 +161,16 @@ class _Maker:
         """Return the response that holds a resource; that of a HEAD has no body."""
         response: Document = {"description": info.name}
         if method != "head":
-            self._schemas.setdefault(info.name, _type_schema(info))
-            content = {"schema": {"$ref": f"#/components/schemas/{info.name}"}}
-            response["content"] = {JSON: content}
+            shown = self._type(info)
+            if info.collection:
+                # `only` puts a single member in the place of its collection.
+                shown = {"anyOf": [shown, self._type(self._catalog.types[str(info.member)])]}
+            response["content"] = {JSON: {"schema": shown}}
         return {status: response}
+
+    def _type(self, info: TypeInfo) -> Document:
+        self._schemas.setdefault(info.name, _type_schema(info))
+        return {"$ref": f"#/components/schemas/{info.name}"}
 
     def _parameters_of(self, uri: str) -> Document:
         names = _PARAMETER.findall(uri)
@@ -232,6 +237,13 @@ def _key(name: str) -> str:
     return name if plain else json.dumps(name)
 
 
+def _more_query(info: TypeInfo) -> tuple[str, ...]:
+    """Return which parameters only some types take."""
+    if info.collection:
+        return _COLLECTION_QUERY
+    return () if excerpt_of(info) is None else ("excerpt",)
+
+
 def _operation_id(method: str, uri: str) -> str:
     return "_".join([method, *re.findall(r"[\w.]+", uri)]).replace(".", "_")
 
@@ -272,7 +284,7 @@ def _answers(*statuses: str) -> Document:
     }
 
 
-_SHARED = {"202": "Accepted", "204": "Done", "304": "NotModified"}
+_SHARED = {"200": "Answered", "202": "Accepted", "204": "Done", "304": "NotModified"}
 _TEXT: Document = {"type": "string"}
 _RESOURCE: Document = {
     "description": "The resource",
@@ -287,6 +299,10 @@ _RESPONSES: Document = {
         "description": "Not done yet; Location is the task monitor",
         "headers": {"Location": {"schema": _TEXT}, "Retry-After": {"schema": {"type": "integer"}}},
         "content": {JSON: {"schema": {"$ref": "#/components/schemas/Resource"}}},
+    },
+    "Answered": {
+        "description": "Done; what the action answers",
+        "content": {JSON: {"schema": {"type": "object"}}},
     },
     "Done": {"description": "Done"},
     "NotModified": {"description": "The client's copy is still good"},

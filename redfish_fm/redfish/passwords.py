@@ -13,8 +13,8 @@ from typing import Any
 
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.catalog import TypeInfo
-from redfish_fm.redfish.documents import PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN
 from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.policy import AccountPolicy
 
 _LOG2_N, _R, _P = 14, 8, 1
 """16 MiB and the lowest cost still recommended for interactive logins."""
@@ -22,14 +22,12 @@ _HASH_BYTES = 32
 _MEMORY_BYTES_MAX = 128 << 20
 
 
-def check_password(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
+def check_password(info: TypeInfo, body: Mapping[str, Any], policy: AccountPolicy) -> list[Message]:
     """Return what is wrong with the length of a new account password; never the password."""
     if info.name != "ManagerAccount" or "Password" not in body:
         return []
     password = body["Password"]
-    if password is None or (
-        isinstance(password, str) and not PASSWORD_CHARS_MIN <= len(password) <= PASSWORD_CHARS_MAX
-    ):
+    if password is None or (isinstance(password, str) and not policy.fits(password)):
         return [messages.property_value_error("Password", "#/Password")]
     return []
 

@@ -135,6 +135,11 @@ class PropertyReader:
                 found[action] = {}
         return found
 
+    def answering(self, file: str) -> frozenset[str]:
+        """Return the bare names of the actions of `file` that answer with a body of their own."""
+        definitions = self._definitions(file)
+        return frozenset(name for name, row in definitions.items() if "x-response" in row)
+
     def _object(self, file: str, name: str, definition: Mapping[str, Any]) -> ObjectInfo:
         required = frozenset(definition.get("required", ()))
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from redfish_fm.redfish.client_certificates import ClientCertificate
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -10,7 +12,8 @@ class Request:
 
     `path` is percent-decoded once and keeps no query; `query` keeps order and duplicates,
     decoded; `headers` has lower-case names, duplicates joined by ", ". `peer` is the client's
-    address for the audit log. `body` is complete.
+    address for the audit log. `body` is complete. `certificate` is what the client proved of
+    itself when it connected, None where that is nothing.
     """
 
     method: str
@@ -20,6 +23,7 @@ class Request:
     body: bytes = b""
     peer: str = ""
     tls: bool = True
+    certificate: ClientCertificate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from redfish_fm.redfish.changes import Edit, Space
 ROLES = "/redfish/v1/AccountService/Roles"
 """The collection of roles."""
 
+ADMINISTRATOR = "Administrator"
+"""The predefined role that may do everything."""
+
 _NOTHING: frozenset[str] = frozenset()
 _BELOW = f"{ROLES}/"
 

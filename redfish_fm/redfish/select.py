@@ -16,6 +16,9 @@ ALWAYS = frozenset({"@odata.context", "@odata.etag", "@odata.id", "@odata.type"}
 """What every resource and link keeps, with its value unchanged (DSP0266 "$select")."""
 
 _NAME = re.compile(r"[A-Za-z0-9_@#.:-]+")
+_PATH = rf" *{_NAME.pattern}(/{_NAME.pattern})* *"
+PATTERN = f"{_PATH}(,{_PATH})*"
+"""What `parse_select` takes, for the OpenAPI document."""
 
 
 def parse_select(text: str) -> Selection | None:

@@ -6,7 +6,6 @@ write means is `commit`'s business; what there is to read, the view's.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,9 +13,12 @@ from redfish_fm.redfish import etag, messages, self_service
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.action_documents import Advertised
 from redfish_fm.redfish.answers import Answers
+from redfish_fm.redfish.audit import Auditor
 from redfish_fm.redfish.auth import Authenticator, Principal
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.client_certificates import ClientCertificates
 from redfish_fm.redfish.commands import Commands
+from redfish_fm.redfish.credentials import Credentials, LoginRefused
 from redfish_fm.redfish.emulation import Emulation
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.headers import (
@@ -27,6 +29,7 @@ from redfish_fm.redfish.headers import (
     check_odata_version,
     preferred,
 )
+from redfish_fm.redfish.locks import Locks
 from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.metadata import metadata
 from redfish_fm.redfish.openapi import openapi
@@ -40,6 +43,7 @@ from redfish_fm.redfish.retries import RETRIED, Retry, retry_of
 from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.tables import Moment, Table
 from redfish_fm.redfish.targets import (
     OPENAPI,
     PUBLIC,
@@ -57,8 +61,6 @@ METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
 BODY_BYTES_MAX = 1 << 20
 _CREDENTIALS = frozenset({"authorization", "x-auth-token"})
 
-audit = logging.getLogger("redfish_fm.audit")
-
 
 class Service:
     """Answers requests. Made once by the composition root; use from one event loop.
@@ -69,7 +71,11 @@ class Service:
     imported documents have, for $metadata; `served` lists every URI there is, for the OpenAPI
     document, which is not served without it; `page_size` is how many members of a collection one
     answer holds at most (None: all); `headers` are further ones of a GET, and `xml` further
-    documents, by URI; `emulation` plays what real services do to clients (None: nothing).
+    documents, by URI; `emulation` plays what real services do to clients (None: nothing);
+    `tables` are collections that come and go by themselves, and `moments` tell what is true of a
+    resource only when it is read; `locks` follow the accounts; `client_certificates` say whom
+    clients' certificates stand for (None: nobody). Each of `on_audit` is called with the record of
+    every write and every failed login; it neither waits nor raises.
     """
 
     def __init__(
@@ -93,6 +99,10 @@ class Service:
         headers: Mapping[str, Mapping[str, str]] | None = None,
         xml: Mapping[str, bytes] | None = None,
         emulation: Emulation | None = None,
+        tables: Iterable[Table] = (),
+        moments: Mapping[str, Moment] | None = None,
+        locks: Locks | None = None,
+        client_certificates: ClientCertificates | None = None,
     ) -> None:
         self._catalog = catalog
         self._privileges = privileges
@@ -103,13 +113,27 @@ class Service:
         self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
         resources = Resources(
-            view, self._session_resources, Tasks(catalog, registries), Advertised(catalog)
+            catalog,
+            view,
+            Tasks(catalog, registries),
+            Advertised(catalog),
+            (self._session_resources, *tables),
+            moments or {},
         )
         self._reader = Reader(catalog, resources, page_size)
         self._answers = Answers(registries, catalog, headers or {})
         self._targets = Targets(catalog, resources, metadata(catalog, odata_types), xml or {})
-        self._authenticator = Authenticator(sessions, accounts, roles or Roles(catalog.roles))
-        logins = Logins(catalog, sessions, accounts, self._session_resources, self._answers)
+        locks = locks or Locks(accounts, sessions.clock)
+        credentials = Credentials(accounts, locks, sessions.clock)
+        roles = roles or Roles(catalog.roles)
+        self._authenticator = Authenticator(
+            sessions, accounts, roles, locks, credentials, client_certificates
+        )
+        logins = Logins(
+            catalog, sessions, accounts, credentials, self._session_resources, self._answers
+        )
+        self._auditor = Auditor(registries, self._session_resources, sessions.clock)
+        self.on_audit = self._auditor.sinks
         own = privileges.own_properties("ManagerAccount")
         self._commands = Commands(
             catalog, resources, commit, self._answers, logins, accounts, own, task_result
@@ -122,6 +146,7 @@ class Service:
         """Answer one request. No client input makes this raise."""
         uri = normal(request.path)
         principal: Principal | None = None
+        refusal: RedfishError | None = None
         try:
             if request.method not in METHODS:
                 raise RedfishError(501, (messages.operation_not_allowed(),))
@@ -131,13 +156,15 @@ class Service:
                 principal = await self._authenticator.principal(request)
             response = await self._answer(request, uri, principal)
         except RedfishError as error:
-            response = self._answers.refusal(error)
+            refusal, response = error, self._answers.refusal(error)
+            if isinstance(error, LoginRefused) and request.method in READING:
+                self._auditor.refused(request, uri, error)
         if request.method == "HEAD":
             length = {"Content-Length": str(len(response.body))}
             response = Response(response.status, {**response.headers, **length})
         elif request.method not in READING:
             response = preferred(request.headers, response)
-            _note(request, principal, response)
+            self._auditor.written(request, uri, principal, response, refusal)
         return response
 
     def transport_error(self, status: int) -> Response:
@@ -296,11 +323,3 @@ def _if_match(request: Request, target: Target) -> tuple[str, ...] | None:
     if not etag.matches(tags, target.found.wanted_tag):
         raise RedfishError(412, (messages.precondition_failed(),))
     return tags
-
-
-def _note(request: Request, principal: Principal | None, response: Response) -> None:
-    """Write one audit line per write. repr() keeps a hostile path on its line."""
-    user = "-" if principal is None else principal.user_name
-    audit.info(
-        "%s %r by %r from %s: %d", request.method, request.path, user, request.peer, response.status
-    )

@@ -49,6 +49,8 @@ class SessionResources:
             "SessionType": "Redfish",
             "CreatedTime": date_time(row.created_s),
         }
+        if self._sessions.absolute_s is not None:
+            document["ExpirationTime"] = date_time(row.created_s + self._sessions.absolute_s)
         if row.client:
             document["ClientOriginIPAddress"] = row.client
         return represent(uri, "Session", document)

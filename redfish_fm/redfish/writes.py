@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from redfish_fm.redfish.certificates import Material
 from redfish_fm.redfish.retries import Retry
 
 
@@ -32,6 +33,7 @@ class Write:
     `if_match` holds the unquoted tags of If-Match, or None where the header is absent; ("*",)
     matches anything that exists. `secret` is the hash of a password that the body named: the
     password itself goes no further than the protocol. `retry` is set by an Idempotency-Key.
+    `material` is the certificate that the body brought, once it has been read.
     """
 
     kind: WriteKind
@@ -43,6 +45,7 @@ class Write:
     if_match: tuple[str, ...] | None = None
     secret: bytes | None = field(default=None, repr=False)
     retry: Retry | None = None
+    material: Material | None = None
 
 
 class OutcomeKind(Enum):
@@ -59,12 +62,14 @@ class OutcomeKind(Enum):
 class Outcome:
     """The truth about one write, durable before it is told.
 
-    `uri` is the created or changed resource; `task` the URI of the Task when ACCEPTED.
+    `uri` is the created or changed resource; `task` the URI of the Task when ACCEPTED; `body` what
+    an action answers with, where it has something to say.
     """
 
     kind: OutcomeKind
     uri: str
     task: str | None = None
+    body: Mapping[str, Any] | None = None
 
 
 Commit = Callable[[Write], Awaitable[Outcome]]

@@ -13,8 +13,10 @@ from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, LineTooLong
 from aiohttp.http_parser import RawRequestMessage
 
+from redfish_fm.redfish.client_certificates import ClientCertificate
 from redfish_fm.server.answers import Answer
 from redfish_fm.server.limits import Limits
+from redfish_fm.server.peers import client_certificate
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ class Hub(Protocol):
 class Connection(web.RequestHandler):
     """aiohttp's protocol object, one per connection."""
 
-    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub", "peer")
+    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub", "certificate", "peer")
 
     def __init__(self, manager: web.Server, hub: Hub, *, loop: asyncio.AbstractEventLoop) -> None:
         self._hub = hub
@@ -81,6 +83,7 @@ class Connection(web.RequestHandler):
         self._abort_timer: asyncio.TimerHandle | None = None
         self._heard = False
         self.peer = ""
+        self.certificate: ClientCertificate | None = None
         super().__init__(
             manager,
             loop=loop,
@@ -105,6 +108,7 @@ class Connection(web.RequestHandler):
         if not self._hub.admits(self.peer):
             self._turn_away(stream)
             return
+        self.certificate = client_certificate(stream)
         super().connection_made(stream)
         self._hub.opened(self, stream)
         self._start_head_timer()
@@ -182,12 +186,21 @@ class Connection(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         """Send the answer; then let a refused client finish reading it."""
-        done = await super().finish_response(request, resp, start_time)
-        if isinstance(resp, Answer) and resp.linger and not done[1]:
+        if isinstance(resp, Answer) and not self._upgraded:
+            # The parent also ends forms, which nobody reads here, and has three coroutines for it.
+            lost = False
+            try:
+                if not resp.sent_at_once(self):
+                    await resp.send(request)
+            except ConnectionError:
+                lost = True
+        else:
+            resp, lost = await super().finish_response(request, resp, start_time)
+        if isinstance(resp, Answer) and resp.linger and not lost:
             await self._linger(request)
         if not resp.keep_alive and self.transport is not None:
             self._abort_later(self.transport)
-        return done
+        return resp, lost
 
     async def _linger(self, request: web.BaseRequest) -> None:
         """Throw away a bounded rest of the body: closing at once would reset the connection."""

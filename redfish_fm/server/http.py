@@ -16,7 +16,7 @@ from aiohttp.http import HttpVersion10, HttpVersion11
 
 from redfish_fm.clocks import Clock, SystemClock
 from redfish_fm.redfish.requests import Request, Response
-from redfish_fm.server.answers import Answer, DateHeader, render
+from redfish_fm.server.answers import Answer, DateHeader, Heads, render
 from redfish_fm.server.connection import Connection, unsent_bytes
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.targets import split_target
@@ -81,8 +81,11 @@ class HttpServer:
         self.limits = limits or Limits()
         self._handler = handler
         self._transport_error = transport_error
-        self._metrics = metrics
+        self._probes = {"/healthz": lambda: _ALIVE}
+        if metrics is not None:
+            self._probes["/metrics"] = metrics
         self._date = DateHeader(clock or SystemClock())
+        self._heads = Heads(self._date)
         self._open: dict[Connection, asyncio.Transport] = {}
         self._peers: dict[str, int] = {}
         self._writes: dict[asyncio.Future[Response], asyncio.Task[None]] = {}
@@ -155,7 +158,10 @@ class HttpServer:
         """Answer one HTTP request. The supervisor of request handling: never raises on purpose."""
         self.requests_total += 1
         try:
-            request = await self._read(raw)
+            headers = _headers(raw)
+            has_body = self._announces_body(raw, headers)
+            body = await self._body(raw) if has_body else b""
+            request = _request(raw, headers, body)
         except _Refused as refused:
             return self.refuse(raw, refused.status)
         if request.method in _SAFE_METHODS:
@@ -168,23 +174,20 @@ class HttpServer:
             _log.exception("%s %s gave an unsendable response", request.method, request.path)
             return self.refuse(raw, 500)
 
-    async def _read(self, raw: web.BaseRequest) -> Request:
-        headers = _headers(raw)
+    def _announces_body(self, raw: web.BaseRequest, headers: dict[str, str]) -> bool:
+        """Return whether a body follows the head, which is refused here where it is wrong."""
         if raw.version > HttpVersion11:
             raise _Refused(505)
         if not _is_host(headers.get("host", "")):
             raise _Refused(400)
-        method = raw.method
-        body = b""
-        if method != "CONNECT" and ("content-length" in headers or "transfer-encoding" in headers):
+        announced = "content-length" in headers or "transfer-encoding" in headers
+        if announced and raw.method != "CONNECT":
             _check_coding(raw, headers.get("transfer-encoding"))
             self._meet_expectation(raw, headers)
-            body = await self._body(raw)
-        elif "expect" in headers:
+            return True
+        if "expect" in headers:
             self._meet_expectation(raw, headers)
-        path, query = split_target(raw.raw_path)
-        tls = raw.protocol.ssl_context is not None
-        return Request(method, path, query, headers, body, raw.remote or "", tls)
+        return False
 
     def _meet_expectation(self, raw: web.BaseRequest, headers: dict[str, str]) -> None:
         """Refuse what will be refused anyway, then tell a waiting client to send its body."""
@@ -242,18 +245,14 @@ class HttpServer:
 
     async def _supervised(self, request: Request) -> Response:
         try:
-            return await self._route(request)
+            probe = self._probes.get(request.path)
+            if probe is not None:
+                return self._probe(request, probe)
+            return await self._handler(request)
         except Exception:  # noqa: BLE001 - the supervisor of requests (STYLE section 8)
             self.failures_total += 1
             _log.exception("%s %s failed", request.method, request.path)
             return self._transport_error(500)
-
-    async def _route(self, request: Request) -> Response:
-        if request.path == "/healthz":
-            return self._probe(request, lambda: _ALIVE)
-        if request.path == "/metrics" and self._metrics is not None:
-            return self._probe(request, self._metrics)
-        return await self._handler(request)
 
     def _probe(self, request: Request, get: Callable[[], Response]) -> Response:
         if request.method in ("GET", "HEAD"):
@@ -274,14 +273,18 @@ class HttpServer:
 
     def _answer(self, raw: web.BaseRequest, response: Response, *, close: bool) -> Answer:
         keep_alive = raw.keep_alive and not close and not self._stopping
-        rendered = render(
-            response,
-            date=self._date.text(),
-            keep_alive=keep_alive,
-            head_only=raw.method == "HEAD",
-            # What can not be parsed has no version; a closing 1.1 answer suits everybody.
-            http10=raw.version == HttpVersion10 and not close,
-        )
+        method, version = raw.method, raw.version
+        if keep_alive and response.status == 200 and method == "GET" and version == HttpVersion11:
+            rendered = self._heads.keep_alive(response), response.body
+        else:
+            rendered = render(
+                response,
+                date=self._date.text(),
+                keep_alive=keep_alive,
+                head_only=method == "HEAD",
+                # What can not be parsed has no version; a closing 1.1 answer suits everybody.
+                http10=version == HttpVersion10 and not close,
+            )
         return Answer(
             rendered,
             status=response.status,
@@ -295,6 +298,14 @@ class HttpServer:
 def _is_host(value: str) -> bool:
     """Return whether `value` is a Host that may be (RFC 9112 "Request Target"), or empty."""
     return _HOST.fullmatch(value) is not None
+
+
+def _request(raw: web.BaseRequest, headers: dict[str, str], body: bytes) -> Request:
+    path, query = split_target(raw.raw_path)
+    protocol = raw.protocol
+    certificate = protocol.certificate if isinstance(protocol, Connection) else None
+    tls = protocol.ssl_context is not None
+    return Request(raw.method, path, query, headers, body, raw.remote or "", tls, certificate)
 
 
 def _check_coding(raw: web.BaseRequest, coding: str | None) -> None:

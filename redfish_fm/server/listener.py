@@ -1,6 +1,7 @@
 """Listening: binds host and port, plain or TLS, and says in one line why it can not.
 
-Knows sockets and asyncio's servers; what is served is the HttpServer's business.
+Knows sockets and asyncio's servers; what is served is the HttpServer's business. Binding and
+serving are two steps, so that a start that can not have its port is over before it made anything.
 """
 
 import asyncio
@@ -41,20 +42,51 @@ class Listener:
         await asyncio.sleep(0)
 
 
-async def listen(
-    server: HttpServer, host: str, port: int, context: ssl.SSLContext | None
-) -> Listener:
-    """Listen on every address of `host`; port 0 picks one free port for all of them.
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Every address of `host` at one port, nobody served yet. `port` is the real one."""
 
-    Plain HTTP (`context` None) is refused on any other address than loopback. Raises ListenError.
+    host: str
+    port: int
+    sockets: tuple[socket.socket, ...]
+
+    def claim(self) -> None:
+        """Take the port for good; who connects from now on waits. Raises ListenError.
+
+        Until then another process can bind it too (SO_REUSEADDR), and the first to claim has it.
+        """
+        try:
+            for sock in self.sockets:
+                sock.listen(_BACKLOG)
+        except OSError as error:
+            raise _refused(self.host, self.port, error) from error
+
+    def close(self) -> None:
+        """Let go of the port. Safe to repeat, and after a Listener has closed it."""
+        for sock in self.sockets:
+            sock.close()
+
+
+async def bind(host: str, port: int, *, plain: bool) -> Bound:
+    """Bind every address of `host`; port 0 picks one free port for all of them.
+
+    `plain` HTTP is refused on any other address than loopback. Raises ListenError.
     """
     addresses = await _resolve(host, port)
-    if context is None and not all(_is_loopback(address) for _, address in addresses):
+    if plain and not all(_is_loopback(address) for _, address in addresses):
         raise ListenError(f"plain HTTP is served on loopback only, not on {host}")
+    sockets = _bind(addresses, host, port)
+    return Bound(host, int(sockets[0].getsockname()[1]), tuple(sockets))
+
+
+async def listen(server: HttpServer, bound: Bound, context: ssl.SSLContext | None) -> Listener:
+    """Serve whoever connects: over TLS, or as plain HTTP where `context` is None.
+
+    Raises ListenError where somebody else has claimed the port.
+    """
+    bound.claim()
     if context is not None:
         cut_tls_buffers()
-    sockets = _bind(addresses, host, port)
-    bound = int(sockets[0].getsockname()[1])
     loop = asyncio.get_running_loop()
     servers = [
         await loop.create_server(
@@ -65,11 +97,11 @@ async def listen(
             ssl_handshake_timeout=server.limits.read_timeout_s if context else None,
             ssl_shutdown_timeout=_TLS_CLOSE_TIMEOUT_S if context else None,
         )
-        for sock in sockets
+        for sock in bound.sockets
     ]
     scheme = "http" if context is None else "https"
-    name = f"[{host}]" if ":" in host else host
-    return Listener(f"{scheme}://{name}:{bound}", host, bound, tuple(servers))
+    name = f"[{bound.host}]" if ":" in bound.host else bound.host
+    return Listener(f"{scheme}://{name}:{bound.port}", bound.host, bound.port, tuple(servers))
 
 
 async def _resolve(host: str, port: int) -> list[_Address]:
@@ -88,20 +120,25 @@ def _is_loopback(address: str) -> bool:
 def _bind(addresses: list[_Address], host: str, port: int) -> list[socket.socket]:
     """Bind all addresses to one port; an address family this machine lacks is skipped."""
     sockets: list[socket.socket] = []
-    reason = "no address"
+    refused = ListenError(f"cannot listen on {host}:{port}: no address")
     for family, address in addresses:
         try:
             sockets.append(_bound(family, address, port))
         except OSError as error:
-            reason = os.strerror(error.errno).lower() if error.errno else str(error)
+            refused = _refused(host, port, error)
             if error.errno not in _ADDRESS_ABSENT:
                 _close(sockets)
                 break
         else:
             port = sockets[0].getsockname()[1]
     if not sockets:
-        raise ListenError(f"cannot listen on {host}:{port}: {reason}")
+        raise refused
     return sockets
+
+
+def _refused(host: str, port: int, error: OSError) -> ListenError:
+    reason = os.strerror(error.errno).lower() if error.errno else str(error)
+    return ListenError(f"cannot listen on {host}:{port}: {reason}")
 
 
 def _close(sockets: list[socket.socket]) -> None:

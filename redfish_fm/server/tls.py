@@ -1,21 +1,25 @@
-"""TLS: the certificate the service makes for itself, and the context it is served with.
+"""TLS: the certificate the service makes for itself, and the contexts it is served with.
 
 Knows `cryptography` and `ssl`, files and nothing else. The made authority signs exactly one
 leaf; its private key is thrown away at once, so a client that trusts ca.pem trusts nothing but
-this service.
+this service. A context is never changed once it serves: who wants another certificate, or other
+authorities of clients, makes another one, and the LiveContext hands it to the next handshake.
 """
 
 import asyncio.sslproto
 import contextlib
 import datetime
+import hashlib
 import ipaddress
 import logging
 import os
 import socket
 import ssl
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -57,6 +61,54 @@ class TlsFiles:
     ca: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whom the service believes about clients: PEM certificates of authorities.
+
+    `tag` names this set: a client's certificate counts only while the set it was checked against
+    is the one in force. Without authorities no client is asked for a certificate.
+    """
+
+    authorities: tuple[str, ...] = ()
+
+    @property
+    def tag(self) -> str:
+        """Equal for equal sets; "" of none."""
+        if not self.authorities:
+            return ""
+        return hashlib.sha256("".join(sorted(self.authorities)).encode()).hexdigest()
+
+
+NOBODY = Trust()
+"""Clients are asked for no certificate."""
+
+
+class ServingContext(ssl.SSLContext):
+    """What handshakes are done with. Made by `server_context`, then left as it is."""
+
+    trust = NOBODY
+
+
+class LiveContext(ssl.SSLContext):
+    """What a listener is given: each handshake is done with the newest context.
+
+    What is connected stays as it is. Session tickets belong to the context that gave them, so
+    nobody resumes what was agreed under another certificate or another trust.
+    """
+
+    newest: ServingContext
+
+    def __new__(cls, newest: ServingContext) -> "LiveContext":
+        """Make one that starts with `newest`."""
+        made = super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+        made.newest = newest
+        return made
+
+    def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
+        """Begin a handshake; what asyncio calls for each connection."""
+        return self.newest.wrap_bio(*arguments, **named)
+
+
 def host_names(host: str) -> tuple[str, ...]:
     """Return the names a certificate for a service on `host` has to carry."""
     wildcard = host in ("", "0.0.0.0", "::")  # noqa: S104 - recognised here, not bound
@@ -92,12 +144,13 @@ def operator_certificate(cert: Path, key: Path) -> TlsFiles:
     return TlsFiles(cert, key, cert)
 
 
-def server_context(files: TlsFiles) -> ssl.SSLContext:
+def server_context(files: TlsFiles, trust: Trust = NOBODY) -> ServingContext:
     """Return a server context: TLS 1.2 or later, forward secrecy, http/1.1.
 
+    Clients may prove who they are to `trust`, and need not; who tries and can not is cut off.
     Raises TlsError when certificate and key do not belong together or can not be read.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = ServingContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(_CIPHERS)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
@@ -108,7 +161,39 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
         context.load_cert_chain(files.cert, files.key, password="")
     except (ssl.SSLError, OSError, ValueError) as error:
         raise TlsError(_pair_defect(files, error)) from error
+    _ask_clients(context, trust)
     return context
+
+
+def pair_context(chain: str, key: bytes, directory: Path, trust: Trust = NOBODY) -> ServingContext:
+    """Return a server context for a chain and an unencrypted key, both in PEM form.
+
+    They lie in `directory` only as long as OpenSSL reads them, the key for its owner only. Raises
+    TlsError.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory) as place:
+            files = TlsFiles(*(Path(place, name) for name in ("cert.pem", "key.pem", "cert.pem")))
+            _write(files.key, key, 0o600)
+            _write(files.cert, chain.encode("ascii"), 0o600)
+            return server_context(files, trust)
+    except OSError as error:
+        raise TlsError(f"cannot write TLS files in {directory}: {error.strerror}") from error
+
+
+def _ask_clients(context: ServingContext, trust: Trust) -> None:
+    """Ask clients for a certificate of one of these authorities, if there are any."""
+    if not trust.authorities:
+        return
+    context.trust = trust
+    try:
+        context.load_verify_locations(cadata="\n".join(trust.authorities))
+    except (ssl.SSLError, ValueError) as error:
+        raise TlsError("an authority of clients' certificates can not be read") from error
+    # What an operator trusts is trusted, also where another authority vouches for it.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_mode = ssl.CERT_OPTIONAL
 
 
 def cut_tls_buffers() -> None:

@@ -59,6 +59,26 @@ class SessionRow:
     client: str
 
 
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One entry of a log as stored; what the bytes mean is its writer's. Seconds since 1970.
+
+    `number` counts from 1 in each log and is never given again, whatever has been dropped.
+    """
+
+    number: int
+    time_s: float
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLog:
+    """One log, oldest entry first. `newest` is the highest number there ever was, 0 for none."""
+
+    newest: int
+    rows: Sequence[LogRow]
+
+
 class Store(Protocol):
     """One durable sequence of changes, written by one writer, in one order."""
 
@@ -92,6 +112,17 @@ class Store(Protocol):
 
     async def sessions(self) -> list[SessionRow]:
         """Return all stored sessions."""
+        ...
+
+    async def append_log(self, log: str, rows: Sequence[LogRow], drop_through: int) -> None:
+        """Keep `rows` and drop all up to number `drop_through`, outside the sequence.
+
+        Durable when it returns; fails as commit does. Repeating it changes nothing.
+        """
+        ...
+
+    async def log(self, log: str) -> StoredLog:
+        """Return what is kept of a log; an unknown one is empty."""
         ...
 
     async def close(self) -> None:

@@ -15,8 +15,10 @@ from typing import TypeVar
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.changes import Change, FeedRecord, Space, feed_record
 from redfish_fm.store.base import (
+    LogRow,
     OutcomeUnknown,
     SessionRow,
+    StoredLog,
     StoredState,
     StoreFailed,
     StoreInUse,
@@ -48,6 +50,8 @@ class DurableState:
     seq: int = 0
     spaces: dict[Space, dict[str, bytes]] = field(default_factory=dict)
     sessions: dict[str, SessionRow] = field(default_factory=dict)
+    logs: dict[str, dict[int, LogRow]] = field(default_factory=dict)
+    log_newest: dict[str, int] = field(default_factory=dict)
     feed: deque[tuple[int, FeedRecord]] = field(default_factory=deque)
     feed_bytes: int = 0
     owner: object | None = None
@@ -130,6 +134,17 @@ class MemoryStore:
         self._require_usable()
         return sorted(self._durable.sessions.values(), key=lambda row: (row.created_s, row.id))
 
+    async def append_log(self, log: str, rows: Sequence[LogRow], drop_through: int) -> None:
+        """Keep and drop entries of a log; durable when it returns."""
+        kept = tuple(rows)
+        await self._transact(lambda: self._write_log(log, kept, drop_through))
+
+    async def log(self, log: str) -> StoredLog:
+        """Return what is kept of a log, oldest first."""
+        self._require_usable()
+        rows = self._durable.logs.get(log, {})
+        return StoredLog(self._durable.log_newest.get(log, 0), [rows[n] for n in sorted(rows)])
+
     async def close(self) -> None:
         """Finish the running transactions and give the ownership back."""
         if self._running:
@@ -199,6 +214,14 @@ class MemoryStore:
     def _drop_sessions(self, ids: Sequence[str]) -> None:
         for session_id in ids:
             self._durable.sessions.pop(session_id, None)
+
+    def _write_log(self, log: str, rows: Sequence[LogRow], drop_through: int) -> None:
+        kept = self._durable.logs.setdefault(log, {})
+        kept.update({row.number: row for row in rows})
+        for number in [number for number in kept if number <= drop_through]:
+            del kept[number]
+        newest = self._durable.log_newest
+        newest[log] = max(newest.get(log, 0), rows[-1].number if rows else 0)
 
     def _take_ownership(self) -> None:
         durable = self._durable

@@ -76,7 +76,8 @@ def open_source(path: Path, limits: Limits = DEFAULT_LIMITS) -> MockupSource:
     try:
         return _Archive(path, limits)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-        raise MockupError(f"{path}: not a readable zip archive: {error}") from error
+        told = f"{path}: neither a folder nor a readable zip archive: {error}"
+        raise MockupError(told) from error
 
 
 class _Counted:
@@ -110,8 +111,10 @@ class _Counted:
 class _Folder:
     def __init__(self, path: Path, limits: Limits) -> None:
         self._root = path.resolve()
+        self._place = str(self._root)
         self._counted = _Counted(path, limits)
         self._refused: list[tuple[str, str]] = []
+        self._links: set[str] = set()
 
     def names(self) -> list[str]:
         names = []
@@ -126,9 +129,7 @@ class _Folder:
 
     def read(self, name: str) -> bytes:
         try:
-            place = (self._root / name).resolve(strict=True)
-            if not place.is_relative_to(self._root):
-                raise FileRefused("a link that leads out of the mockup")
+            place = self._target(name) if name in self._links else f"{self._place}/{name}"
             content = _read_regular(place, self._counted.limits.file_bytes)
             self._counted.add_bytes(len(content))
             return self._counted.checked(content)
@@ -138,13 +139,23 @@ class _Folder:
     def close(self) -> None:
         pass
 
+    def _target(self, name: str) -> Path:
+        """Return where a link leads. Only of links: to ask of all files takes as long as to read.
+
+        Folders on the way are none: `_walk` goes into real ones only.
+        """
+        place = (self._root / name).resolve(strict=True)
+        if not place.is_relative_to(self._root):
+            raise FileRefused("a link that leads out of the mockup")
+        return place
+
     def _walk(self) -> Iterator[str]:
         """Yield the names of all that is no folder, without a stack that depth could exhaust."""
         folders, met = [""], 0
         while folders:
             inside = folders.pop()
             try:
-                with os.scandir(self._root / inside) as entries:
+                with os.scandir(f"{self._place}/{inside}") as entries:
                     for entry in entries:
                         met += 1
                         self._counted.add_entries(met)
@@ -157,22 +168,27 @@ class _Folder:
                 self._refused.append((printable(inside), f"not readable: {error.strerror}"))
 
     def _is_taken(self, name: str, entry: "os.DirEntry[str]") -> bool:
-        if entry.is_symlink() and (self._root / name).is_dir():  # False where it leads nowhere
-            self._refused.append((printable(name), "a link to a folder"))
-        elif name.endswith(SUFFIXES) and not name.isprintable():
+        if entry.is_symlink():
+            self._links.add(name)
+            if (self._root / name).is_dir():  # False where it leads nowhere
+                self._refused.append((printable(name), "a link to a folder"))
+                return False
+        if name.endswith(SUFFIXES) and not name.isprintable():
             self._refused.append((printable(name), _NAME_UNUSABLE))
-        else:
-            return True
-        return False
+            return False
+        return True
 
 
-def _read_regular(place: Path, size_bytes_max: int) -> bytes:
-    # Not blocking, so that a named pipe in the tree can not hold the service up.
-    descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+def _read_regular(place: Path | str, size_bytes_max: int) -> bytes:
+    # Not blocking, so that a named pipe in the tree can not hold the service up; and where a link
+    # led has been found out before, so what has become one since is not followed.
+    descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise FileRefused("not a regular file")
-        return file.read(size_bytes_max + 1)
+        # Python makes room for as many bytes as it is asked for, before it reads any.
+        return file.read(min(found.st_size, size_bytes_max) + 1)
 
 
 class _Archive:

@@ -14,10 +14,13 @@ from typing import TypeVar
 
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.changes import Change, FeedRecord
+from redfish_fm.store import sqlite_logs as log_rows
 from redfish_fm.store import sqlite_rows as rows
 from redfish_fm.store.base import (
+    LogRow,
     OutcomeUnknown,
     SessionRow,
+    StoredLog,
     StoredState,
     StoreError,
     StoreFailed,
@@ -118,6 +121,15 @@ class SqliteStore:
     async def sessions(self) -> list[SessionRow]:
         """Return all stored sessions, oldest first."""
         return await self._call(partial(self._read, rows.read_sessions))
+
+    async def append_log(self, log: str, rows: Sequence[LogRow], drop_through: int) -> None:
+        """Keep and drop entries of a log; durable when it returns. Fails as commit() does."""
+        work = partial(log_rows.write_log, log=log, rows=tuple(rows), drop_through=drop_through)
+        await self._call(partial(self._transact, work))
+
+    async def log(self, log: str) -> StoredLog:
+        """Return what is kept of a log, oldest first."""
+        return await self._call(partial(self._read, partial(log_rows.read_log, log=log)))
 
     async def close(self) -> None:
         """Finish what is queued, fold the log into the database, release the lock."""

@@ -38,7 +38,19 @@ def _create(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create,)
+_VERSION_2 = (
+    "CREATE TABLE log_entries (log TEXT NOT NULL, number INTEGER NOT NULL, time_s REAL NOT NULL,"
+    " value BLOB NOT NULL, PRIMARY KEY (log, number))",
+    "CREATE TABLE logs (log TEXT PRIMARY KEY NOT NULL, newest INTEGER NOT NULL)",
+)
+
+
+def _add_logs(db: sqlite3.Connection) -> None:
+    for statement in _VERSION_2:
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create, _add_logs)
 """MIGRATIONS[n] takes version n to n + 1; version 0 is an empty file. Never change an old one."""
 
 

@@ -32,6 +32,7 @@ class Load:
     path: str = "/"
     headers: dict[str, str] = field(default_factory=dict)
     body: str = ""
+    host: str = "127.0.0.1"
 
 
 @dataclass
@@ -49,6 +50,11 @@ class Outcome:
 
 def measure(child: Child, load: Load) -> tuple[float, Outcome]:
     """Run `load` in its own process; return the server's CPU seconds per request, and all else."""
+    return run_load(load, child.cpu_s)
+
+
+def run_load(load: Load, now_s: Callable[[], float]) -> tuple[float, Outcome]:
+    """Run `load` in its own process; return what `now_s` moved on per request, and all else."""
     with subprocess.Popen(
         [sys.executable, "-m", __name__],
         cwd=ROOT,
@@ -61,19 +67,20 @@ def measure(child: Child, load: Load) -> tuple[float, Outcome]:
         print(json.dumps(asdict(load)), file=process.stdin, flush=True)
         if process.stdout.readline() != "ready\n":
             raise RuntimeError("the load process could not connect")
-        before_s = child.cpu_s()
+        before_s = now_s()
         print("go", file=process.stdin, flush=True)
         outcome = Outcome(**json.loads(process.stdout.readline()))
-        return (child.cpu_s() - before_s) / load.requests, outcome
+        return (now_s() - before_s) / load.requests, outcome
 
 
 class _Connection(asyncio.Protocol):
-    """Asks, reads one answer by its Content-Length, asks again."""
+    """Asks, reads one answer by its Content-Length or its last chunk, asks again."""
 
     def __init__(self, next_request: Callable[[], bytes | None]) -> None:
         self._next = next_request
         self._buffer = bytearray()
         self._need = 0
+        self._chunked = False
         self._sent_s = 0.0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.statuses: Counter[str] = Counter()
@@ -95,7 +102,7 @@ class _Connection(asyncio.Protocol):
         self._buffer += data
         if not self._need:
             self._need = self._measure()
-        if self._need and len(self._buffer) >= self._need:
+        if self._need and len(self._buffer) >= self._need and self._ended():
             self.seconds.append(time.perf_counter() - self._sent_s)
             self.statuses[self._buffer[9:12].decode()] += 1
             self._buffer.clear()
@@ -107,9 +114,14 @@ class _Connection(asyncio.Protocol):
         if end < 0:
             return 0
         head = bytes(self._buffer[:end]).lower()
+        self._chunked = b"\r\ntransfer-encoding: chunked" in head
         start = head.find(b"\r\ncontent-length: ")
         length = 0 if start < 0 else int(head[start + 18 :].split(b"\r\n", 1)[0])
         return end + 4 + length
+
+    def _ended(self) -> bool:
+        # Nothing is asked before the answer is there, so its last chunk ends what has arrived.
+        return not self._chunked or self._buffer.endswith(b"\r\n0\r\n\r\n")
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.done.done():
@@ -154,7 +166,7 @@ async def _run(load: Load) -> Outcome:
     connections = []
     for _ in range(load.connections):
         _, connection = await loop.create_connection(
-            lambda: _Connection(next_request), "127.0.0.1", load.port, ssl=context
+            lambda: _Connection(next_request), load.host, load.port, ssl=context
         )
         connections.append(connection)
     await _phase(connections)

@@ -1,10 +1,18 @@
 """Figures, and how they are printed."""
 
 import json
-from collections.abc import Iterable
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+_TARGET = re.compile(r"(<=|<)? ?([0-9.]+)")
 
 
 @dataclass(frozen=True)
@@ -17,6 +25,17 @@ class Figure:
     unit: str
     target: str = ""
     note: str = ""
+
+    @property
+    def held(self) -> bool | None:
+        """Whether the target is held; None without a value or a target."""
+        match = _TARGET.match(self.target)
+        if self.value is None or match is None:
+            return None
+        bound = float(match.group(2))
+        if match.group(1) is None:
+            return self.value == bound
+        return self.value < bound or (match.group(1) == "<=" and self.value == bound)
 
 
 def missing(row: str, what: str, why: str, target: str = "") -> Figure:
@@ -54,6 +73,34 @@ def _cells(figure: Figure) -> tuple[str, ...]:
     return (figure.row, figure.what, value, figure.target, figure.note)
 
 
-def write_json(path: Path, figures: Iterable[Figure]) -> None:
-    """Write the figures for a machine."""
-    path.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+def about(now: datetime, **how: object) -> dict[str, Any]:
+    """Return what has to be known of a run to judge its figures, with `how` it was made."""
+    return {
+        "date": f"{now.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        "machine": f"{os.cpu_count()} x {_processor()}, {platform.system()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "aiohttp": version("aiohttp"),
+        "redfish_fm": version("redfish_fm"),
+        "load": round(os.getloadavg()[0], 2),
+        **how,
+    }
+
+
+def _processor() -> str:
+    try:
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1) if found else platform.processor() or "processor"
+
+
+def write_json(path: Path, figures: Iterable[Figure], run: Mapping[str, Any]) -> None:
+    """Write the figures, and of which run they are, for `tests.bench.document`."""
+    content = {"run": dict(run), "figures": [asdict(figure) for figure in figures]}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def read_json(path: Path) -> tuple[dict[str, Any], list[Figure]]:
+    """Return what `write_json` wrote: the run and its figures."""
+    content = json.loads(path.read_text())
+    return content["run"], [Figure(**each) for each in content["figures"]]

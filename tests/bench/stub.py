@@ -15,7 +15,7 @@ from pathlib import Path
 
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.http import HttpServer
-from redfish_fm.server.listener import listen
+from redfish_fm.server.listener import bind, listen
 from redfish_fm.server.tls import ensure_certificate, server_context
 
 ROOT = "/redfish/v1"
@@ -94,9 +94,10 @@ async def _serve(arguments: argparse.Namespace) -> None:
     server = HttpServer(stub.handle, error, metrics=stub.metrics)
     with tempfile.TemporaryDirectory() as folder:
         context = None
+        bound = await bind("127.0.0.1", arguments.port, plain=arguments.http)
         if not arguments.http:
             context = server_context(ensure_certificate(Path(folder), "127.0.0.1", time.time()))
-        listener = await listen(server, "127.0.0.1", arguments.port, context)
+        listener = await listen(server, bound, context)
         print(f"redfish-fm ready URL={listener.url}{ROOT}/", flush=True)
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -1,14 +1,19 @@
 """Tests of the bench harness, against the stand-in service. No figure is judged."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .__main__ import main
+from .baseline import record
 from .children import Child, ChildFailed, Launcher
+from .document import PEERS, document
 from .load import NUMBER, Load, measure
-from .report import Figure, missing, ratio, table
+from .peers import Peer, compared
+from .report import Figure, about, missing, ratio, read_json, table
 from .rows import ROWS, Bench, run
 
 STUB = f"{__package__}.stub"
@@ -70,7 +75,6 @@ def test_command_prints_the_table_and_writes_json(
     arguments = ["--stub", "--row", "idle", "--rounds", "1", "--requests", "50"]
     assert main([*arguments, "--json", str(out)]) == 0
     assert "idle plain" in capsys.readouterr().out
-    assert {figure["what"] for figure in json.loads(out.read_text())} == {
-        "idle plain",
-        "idle tls",
-    }
+    run_of, figures = read_json(out)
+    assert {figure.what for figure in figures} == {"idle plain", "idle tls"}
+    assert (run_of["rounds"], run_of["requests"]) == (1, 50)

@@ -6,6 +6,7 @@ client of a house (tests.redfish), the world and the base layer as the compositi
 
 import contextlib
 import json
+import random
 import tarfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,10 +22,11 @@ from redfish_fm.control.tip import TipView
 from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.own_manager import OwnManager
 from redfish_fm.played import emulation
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.documents import account_document
+from redfish_fm.redfish.documents import REDFISH_VERSION, account_document
 from redfish_fm.redfish.identity import Identity
 from redfish_fm.redfish.representations import encode
 from redfish_fm.redfish.requests import Request, Response
@@ -32,6 +34,8 @@ from redfish_fm.redfish.roles import ROLES, Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.server.discovery import Discovery
+from redfish_fm.server.ssdp import Announced
 from redfish_fm.server.targets import split_target
 from redfish_fm.store.base import SessionRow, StoredState
 from redfish_fm.store.memory import DurableState
@@ -81,9 +85,10 @@ def unpacked(shared: Path, place: Path, name: str) -> Path:
 
 @dataclass(kw_only=True)
 class Stack(House):
-    """A house whose fabrics are real; `rig` is what is behind them."""
+    """A house whose fabrics are real; `rig` is what is behind them, `itself` behind its manager."""
 
     rig: Rig = field(repr=False)
+    itself: OwnManager = field(repr=False)
 
     async def ask(
         self,
@@ -191,23 +196,36 @@ async def a_stack(
         kernel.writer.on_publish.append(identity.published)
         if durable.seq == 0:
             await kernel.writer.submit(lambda tip: _first(tip, world), "service")
+        itself = OwnManager(
+            config, kernel, rig.store, CATALOG, REGISTRIES, clock, _discovery(uuid, clock), (),
+            config.port,
+        )  # fmt: skip
+        await itself.load(StoredState(durable.seq, durable.spaces))
         service = Service(
-            CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
+            CATALOG, REGISTRIES, PRIVILEGES, kernel.published, itself.commit, sessions,
             identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
             replay=kernel.retries.outcome, task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types),
             served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
             headers=world.headers, xml=world.xml,
-            emulation=emulation(config, sessions.end_all, clock),
+            emulation=emulation(config, sessions.end_all, clock), page_size=config.page_size,
+            tables=itself.tables, moments=itself.moments,
         )  # fmt: skip
+        service.on_audit.append(itself.audit)
         await kernel.first_observed(60)
         stack = Stack(
             service=service, kernel=kernel, identity=identity, clock=clock, store=rig.store,
-            durable=durable, rig=rig,
+            durable=durable, rig=rig, itself=itself,
         )  # fmt: skip
         for user in USERS:
             await stack.token(user)
         yield stack
+
+
+def _discovery(uuid: str, clock: VirtualClock) -> Discovery:
+    """Return a discovery with no address to announce anything on."""
+    announced = Announced(uuid, REDFISH_VERSION, "https", 443, "/redfish/v1/")
+    return Discovery(announced, (), (), clock, random.Random(0))  # noqa: S311 - no secret
 
 
 @cache

@@ -10,7 +10,7 @@ from redfish_fm.redfish.requests import Response
 from tests.cases.stack import ROOT, Stack, a_stack
 from tests.virtual_time import in_virtual_time
 
-FM = f"{ROOT}/Managers/FM"
+FM = f"{ROOT}/Managers/FabricManager"
 MANAGER_RESET = f"{FM}/Actions/Manager.Reset"
 SYSTEM1, SYSTEM2 = f"{ROOT}/Systems/host1", f"{ROOT}/Systems/host2"
 OUTAGE_S = 5.0
@@ -55,6 +55,7 @@ async def test_em_01_a_reset_manager_is_away_for_a_while_and_sessions_last() -> 
     async with a_stack(config=playing(reset_outage_s=OUTAGE_S)) as stack:
         token = await stack.token("admin")
         await away(stack)
+        assert not stack.itself.restart.is_set()
         again = await stack.ask("GET", f"{ROOT}/Systems", x_auth_token=token)
         assert again.status == 200
         # A second one has its own time.
@@ -76,11 +77,14 @@ async def test_em_01_sessions_end_with_a_reset_where_that_is_asked_for() -> None
 
 
 @in_virtual_time
-async def test_em_01_without_an_outage_there_is_no_such_reset() -> None:
+async def test_em_01_without_an_outage_a_reset_is_a_real_restart() -> None:
     async with a_stack() as stack:
-        assert "Actions" not in await stack.get(FM)
         answer = await stack.ask("POST", MANAGER_RESET, {"ResetType": "ForceRestart"})
-        assert (answer.status, keys(answer)) == (400, ["ActionNotSupported"])
+        assert (answer.status, keys(answer)) == (400, ["ActionParameterValueNotInList"])
+        assert not stack.itself.restart.is_set()
+        answer = await stack.ask("POST", MANAGER_RESET, {"ResetType": "GracefulRestart"})
+        assert answer.status == 204
+        assert stack.itself.restart.is_set()
         assert (await stack.ask("GET", f"{ROOT}/Systems")).status == 200
 
 

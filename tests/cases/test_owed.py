@@ -19,6 +19,8 @@ CLASSES = {
     "IMPORT",
     "QUERY",
     "TRANSPORT",
+    "DISCOVERY",
+    "SESSION",
 }
 HERE = Path(__file__).parent
 ROW = re.compile(r"^\| ([A-Z]{2}-\d{2}) \| (\S.*) \| (\S.*) \|$", re.MULTILINE)

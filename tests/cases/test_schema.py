@@ -19,7 +19,7 @@ from tests.cases.stack import ROOT, Stack, a_stack, links_in, two_hosts
 from tests.control.builders import PCIE_ZONES, zone_body
 from tests.drivers.fabrics import MOCKUPS
 from tests.mapping.schemas import SchemaPack
-from tests.redfish.builders import keys, related
+from tests.redfish.builders import CATALOG, keys, related
 from tests.virtual_time import in_virtual_time
 
 TYPE = re.compile(r"#[A-Za-z0-9]+(\.v\d+_\d+_\d+)?\.[A-Za-z0-9]+")
@@ -254,10 +254,12 @@ async def test_sc_05_every_target_takes_a_post_and_names_what_is_missing() -> No
 
 
 async def check_action(stack: Stack, action: Mapping[str, Any]) -> None:
-    """Check that an empty body is refused by what ActionInfo says is missing."""
+    """Check that an empty body is refused by what ActionInfo says is missing, if anything is."""
     info = await stack.get(action["@Redfish.ActionInfo"])
     required = {row["Name"] for row in info["Parameters"] if row["Required"]}
-    assert required, "an action without required parameters needs another check"
+    if not required:
+        assert (await stack.ask("POST", action["target"], {})).status == 204
+        return
     before = stack.tags()
     response = await stack.ask("POST", action["target"], {})
     assert response.status == 400
@@ -268,7 +270,9 @@ async def check_action(stack: Stack, action: Mapping[str, Any]) -> None:
 
 def test_sc_05_enumerations_are_told(own_tree: Tree, schemas: SchemaPack) -> None:
     infos = [each for each in own_tree.values() if type_name(each) == "ActionInfo"]
-    assert len(infos) == 6
+    supported = {name for info in CATALOG.types.values() for name in info.row.actions}
+    assert len(infos) >= 7
+    assert {info["Id"] for info in infos} <= supported
     for info in infos:
         published, definitions = parameters(schemas, info["Id"])
         assert {row["Name"] for row in info["Parameters"]} == set(published)
@@ -299,7 +303,7 @@ def parameters(schemas: SchemaPack, action: str) -> tuple[dict[str, Any], dict[s
 async def test_sc_05_what_is_not_advertised_is_not_carried_out() -> None:
     async with a_stack() as stack:
         commands = stack.commands()
-        for uri in ("/Fabrics/PCIe/Switches/pcie1", "/Managers/FM", "/Chassis/gpu1"):
+        for uri in ("/Fabrics/PCIe/Switches/pcie1", "/Chassis/gpu1"):
             document = await stack.get(f"{ROOT}{uri}")
             assert actions(document) == {}
             target = f"{ROOT}{uri}/Actions/{type_name(document)}.Reset"

@@ -1,5 +1,6 @@
 """The doctor says what it looked at, finds what is wrong, and changes nothing."""
 
+import asyncio
 import json
 import os
 import socket
@@ -8,8 +9,12 @@ import sys
 import pytest
 
 from redfish_fm.cli import doctor
+from redfish_fm.clocks import SystemClock
 from redfish_fm.resources import ResourcesMissing
 from redfish_fm.store.lock import DirectoryLock
+from redfish_fm.store.sqlite import SqliteStore
+from tests.cli.test_mockup import CLEAN, DEFECTIVE
+from tests.store.test_mockup import write
 
 
 def checks(command, *words: str) -> dict[str, dict[str, object]]:
@@ -20,8 +25,11 @@ def checks(command, *words: str) -> dict[str, dict[str, object]]:
 def test_a_healthy_machine_passes_every_check(command, tmp_path) -> None:
     result = command("doctor", "--port", "0")
     assert result.exit_code == 0, result.stdout
-    for name in ("python", "schemas", "mockups", "configuration", "topology", "state", "port"):
-        assert name in result.stdout
+    looked_at = [line.split("\t")[0] for line in result.stdout.splitlines()]
+    assert looked_at == [
+        *("check", "python", "schemas", "mockups", "configuration", "topology", "state"),
+        *("password", "certificate", "port"),
+    ]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,6 +97,69 @@ def test_a_folder_without_a_mockup_is_found(command, tmp_path) -> None:
     check = checks(command, "--port", "0", "--mockup", str(tmp_path))["mockup"]
     assert check["ok"] is False
     assert "index.json" in str(check["detail"])
+
+
+def test_a_mockup_is_told_with_what_is_in_it(command, tmp_path) -> None:
+    write(tmp_path / "rack", CLEAN)
+    check = checks(command, "--port", "0", "--mockup", str(tmp_path / "rack"))["mockup"]
+    assert check["ok"] is True
+    assert "3 documents, 0 fabrics" in str(check["detail"])
+
+
+def test_a_defect_of_a_mockup_is_found_where_none_is_accepted(command, tmp_path) -> None:
+    where = ("--port", "0", "--mockup", str(write(tmp_path / "rack", DEFECTIVE)))
+    assert checks(command, *where)["mockup"]["ok"] is True
+    assert checks(command, "--strict", *where)["mockup"]["ok"] is False
+
+
+def test_faults_that_can_befall_nothing_are_found(command, tmp_path) -> None:
+    faults = tmp_path / "faults.yaml"
+    faults.write_text(
+        "faults:\n- {at_s: 2, fault: nope, object: x}\n"
+        "- {at_s: 2, fault: link-down, object: pcie1/D1}\n"
+    )
+    words = ("--port", "0", "--topology", "two-hosts", "--faults", str(faults))
+    check = checks(command, *words)["faults"]
+    assert check["ok"] is False
+    assert "line 2" in str(check["detail"]) and "line 3" not in str(check["detail"])
+    faults.write_text("faults:\n- {at_s: 2, fault: link-down, object: pcie1/D1}\n")
+    assert checks(command, *words)["faults"]["ok"] is True
+
+
+async def test_a_state_of_another_topology_is_found_and_left_as_it_is(command, tmp_path) -> None:
+    state = tmp_path / "state"
+    store = SqliteStore(state, "two-hosts", SystemClock())
+    await store.load()
+    await store.close()
+    before = {path.name: path.read_bytes() for path in state.iterdir()}
+    words = ("doctor", "--json", "--port", "0", "--topology", "mixed", "--state", str(state))
+    result = await asyncio.to_thread(command, *words)
+    (check,) = [each for each in json.loads(result.stdout) if each["name"] == "state"]
+    assert check["ok"] is False
+    assert "belongs to two-hosts, not to mixed" in check["detail"]
+    assert {path.name: path.read_bytes() for path in state.iterdir()} == before
+
+
+def test_a_state_that_is_no_database_is_found(command, tmp_path) -> None:
+    (tmp_path / "state.db").write_text("not one\n" * 100)
+    check = checks(command, "--port", "0", "--state", str(tmp_path))["state"]
+    assert check["ok"] is False
+    assert "state.db is not a database" in str(check["detail"])
+
+
+def test_where_the_first_password_comes_from_is_told_and_never_what_it_is(command) -> None:
+    assert "shown once" in str(checks(command, "--port", "0", "--ephemeral")["password"]["detail"])
+    command.environ["REDFISH_FM_ADMIN_PASSWORD"] = "hunter2hunter2"
+    result = command("doctor", "--port", "0", "--ephemeral")
+    assert "user admin is made with REDFISH_FM_ADMIN_PASSWORD" in result.stdout
+    assert "hunter2" not in result.stdout + result.stderr
+
+
+def test_a_certificate_that_is_none_is_found(command, tmp_path) -> None:
+    file = tmp_path / "x.pem"
+    file.write_text("no certificate\n")
+    words = ("--port", "0", "--tls-cert", str(file), "--tls-key", str(file))
+    assert checks(command, *words)["certificate"]["ok"] is False
 
 
 def test_an_old_python_is_found(command, monkeypatch) -> None:

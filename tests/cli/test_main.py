@@ -81,3 +81,22 @@ def test_wrong_usage_is_exit_code_2_with_nothing_on_stdout(command, name: str) -
     result = command(*name.split()[1:], "--no-such-flag")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "No such option" in result.stderr
+
+
+@pytest.mark.parametrize("name", list(commands(main)))
+def test_every_command_has_its_exit_codes_in_the_table(repository, name: str) -> None:
+    guide = (repository / "docs" / "command-line.md").read_text(encoding="utf-8")
+    word = name.removeprefix("redfish-fm ")
+    (row,) = re.findall(rf"^\| `{re.escape(word)}` \|(.*)\|$", guide, re.MULTILINE)
+    assert len(re.split(r"(?<!\\)\|", row)) == 3
+
+
+ANSWERS_IN_JSON_ANYWAY = {"redfish-fm topology schema"}
+ANSWERS_NOTHING = {"redfish-fm serve"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(commands(main).keys() - ANSWERS_IN_JSON_ANYWAY - ANSWERS_NOTHING)
+)
+def test_every_command_that_answers_can_do_so_in_json(name: str) -> None:
+    assert "--json" in {flag for option in commands(main)[name].params for flag in option.opts}

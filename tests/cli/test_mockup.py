@@ -77,6 +77,14 @@ def test_what_is_no_mockup_fails_in_one_line_with_a_hint(command, tmp_path):
     assert hint.startswith("hint: ")
 
 
+def test_a_topology_is_told_from_a_mockup(command, tmp_path):
+    file = tmp_path / "rack.yaml"
+    file.write_text("name: rack\n")
+    result = command("mockup", "check", str(file))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].endswith(f"redfish-fm topology validate {file}")
+
+
 def test_a_path_that_is_not_there_is_wrong_usage(command, tmp_path):
     assert command("mockup", "check", str(tmp_path / "none")).exit_code == 2
 

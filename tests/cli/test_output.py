@@ -3,6 +3,8 @@
 import io
 import sys
 
+import pytest
+
 from redfish_fm.cli.output import print_table, progress_bar
 
 
@@ -33,3 +35,15 @@ def test_a_bar_shows_on_a_terminal_only(monkeypatch) -> None:
     with progress_bar("reading") as told:
         assert told is not None
         told(1, 3)
+
+
+@pytest.mark.parametrize("ends_full", [True, False])
+def test_a_bar_is_gone_when_all_is_done_where_more_runs_on(monkeypatch, capsys, ends_full) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar("reading", ends_full=ends_full) as told:
+        assert capsys.readouterr().err == ""
+        assert told is not None
+        told(1, 2)
+        told(2, 2)
+        # A bar that is there hides the cursor; one that goes shows it again.
+        assert ("\x1b[?25h" in capsys.readouterr().err) is ends_full

@@ -74,9 +74,9 @@ def test_what_can_not_be_meant_like_that_is_wrong_usage(command, bmc, place, wor
     assert bmc.asked == [] and not place.exists()
 
 
-def test_a_file_without_certificates_is_wrong_usage(command, place) -> None:
+def test_a_file_without_certificates_is_told_and_nobody_is_asked(command, place) -> None:
     result = command("mockup", "record", "--cafile", __file__, "https://bmc.example", str(place))
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert "has no certificate" in result.stderr
 
 

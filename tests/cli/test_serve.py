@@ -21,9 +21,10 @@ class Service:
         self.config: Config | None = None
         self.again: Callable[[], Config] | None = None
         self.end: int | Exception = 0
+        self.progress: object = None
 
-    async def __call__(self, config: Config, again: Callable[[], Config]) -> int:
-        self.config, self.again = config, again
+    async def __call__(self, config: Config, again: Callable[[], Config], progress: object) -> int:
+        self.config, self.again, self.progress = config, again, progress
         if isinstance(self.end, Exception):
             raise self.end
         return self.end
@@ -114,21 +115,62 @@ def test_a_service_that_can_not_start_says_why_in_one_line(
     assert advice.startswith("hint: ") and hint in advice
 
 
-def test_an_unknown_topology_is_told_with_the_nearest_name(command) -> None:
-    result = command("serve", "--ephemeral", "--topology", "two-hots:hosts=4")
-    assert (result.exit_code, result.stdout) == (1, "")
+def test_an_unknown_topology_is_wrong_usage_and_told_with_the_nearest_name(command) -> None:
+    words = ("serve", "--ephemeral", "--port", "0", "--topology", "two-hots:hosts=4")
+    result = command(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
     message, advice = result.stderr.splitlines()
     assert "two-hots" in message and "no such topology" in message
     assert advice.startswith("hint: did you mean two-hosts? ")
 
 
-def test_each_mistake_of_a_topology_is_one_line(command, tmp_path) -> None:
+def test_each_mistake_of_a_topology_file_is_one_line_and_no_wrong_usage(command, tmp_path) -> None:
     (tmp_path / "x.yaml").write_text("nmae: x\n")
-    result = command("serve", "--ephemeral", "--topology", str(tmp_path / "x.yaml"))
+    words = ("serve", "--ephemeral", "--port", "0", "--topology", str(tmp_path / "x.yaml"))
+    result = command(*words)
     assert result.exit_code == 1
     *messages, advice = result.stderr.splitlines()
-    assert messages and all(f"redfish-fm: topology {tmp_path}" in line for line in messages)
+    assert messages and all(f"redfish-fm: {tmp_path}" in line for line in messages)
     assert "did you mean" not in advice
+
+
+@pytest.mark.parametrize("parameters", ["hosts=0", "hots=4", "hosts", "hosts=4,hosts=5"])
+def test_a_parameter_that_can_not_be_is_wrong_usage(command, parameters) -> None:
+    words = ("serve", "--ephemeral", "--port", "0", "--topology", f"scale:{parameters}")
+    result = command(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "parameters" in result.stderr.splitlines()[-1]
+
+
+def test_a_topology_file_that_is_not_there_is_wrong_usage(command, tmp_path) -> None:
+    words = ("serve", "--ephemeral", "--port", "0", "--topology", str(tmp_path / "x.yaml"))
+    assert command(*words).exit_code == 2
+
+
+def test_who_takes_a_mockup_for_a_topology_is_told_so(command, tmp_path) -> None:
+    words = ("serve", "--ephemeral", "--port", "0", "--topology", f"{tmp_path}/")
+    result = command(*words)
+    assert result.exit_code == 1
+    assert f"hint: a mockup is a folder or zip: redfish-fm serve --mockup {tmp_path}" in (
+        result.stderr
+    )
+
+
+def test_who_takes_a_topology_for_a_mockup_is_told_so(command, service, tmp_path) -> None:
+    file = tmp_path / "rack.yaml"
+    file.touch()
+    service.end = MockupError("no mockup")
+    result = command("serve", "--mockup", str(file))
+    assert result.exit_code == 1
+    assert f"redfish-fm serve --topology {file}" in result.stderr.splitlines()[-1]
+
+
+def test_the_reading_of_a_mockup_shows_on_a_terminal_only(command, service, monkeypatch) -> None:
+    command("serve")
+    assert service.progress is None
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    command("serve")
+    assert service.progress is not None
 
 
 def test_what_sighup_reads_is_flags_environment_and_file_as_they_are_then(

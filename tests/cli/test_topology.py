@@ -73,8 +73,35 @@ def test_every_mistake_of_a_file_is_a_line_on_stderr(command, tmp_path, word) ->
 
 def test_an_unknown_name_is_answered_with_the_known_ones(command) -> None:
     result = command("topology", "show", "two-hotels")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "two-hosts" in result.stderr
+
+
+def test_validate_in_json_has_every_mistake_with_its_line(command, tmp_path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(TINY.replace("kind: NVMe", "kind: Tape").replace("id: host1", "ident: host1"))
+    result = command("topology", "validate", "--json", str(file))
+    answer = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr, answer["valid"]) == (1, "", False)
+    assert {"hosts[0].ident", "hosts[0].id"} <= {each["path"] for each in answer["problems"]}
+    assert 4 in {each["line"] for each in answer["problems"]}
+
+
+def test_validate_in_json_counts_what_is_valid(command) -> None:
+    result = command("topology", "validate", "--json", "two-hosts")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "topology": "two-hosts",
+        "valid": True,
+        "problems": [],
+        "counts": {"hosts": 2, "switches": 2, "devices": 6},
+    }
+
+
+def test_validate_in_json_has_the_exit_codes_of_words(command) -> None:
+    result = command("topology", "validate", "--json", "two-hotels")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["valid"] is False
 
 
 def test_schema_writes_what_is_shipped_for_editors(command) -> None:
@@ -116,7 +143,7 @@ def test_show_in_json_groups_switches_with_their_ids(command) -> None:
 @pytest.mark.parametrize("word", ["show", "validate"])
 def test_wrong_parameters_are_told_all_at_once(command, word) -> None:
     result = command("topology", word, "scale:hosts=0,gpu=3,memory=x")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     *lines, hint = result.stderr.splitlines()
     assert len(lines) == 3
     assert "gpus (0 to " in lines[1]

@@ -16,7 +16,6 @@ from pathlib import Path
 from tests.conformance import packs
 from tests.conformance.findings import Finding
 from tests.conformance.processes import ToolFailed
-from tests.conformance.protocol_validator import no_namespace
 from tests.conformance.runs import (
     PROTOCOL,
     RUNS,
@@ -27,6 +26,7 @@ from tests.conformance.runs import (
     perform_protocol,
     perform_use_cases,
 )
+from tests.e2e import namespaces
 
 _AT_ONCE = 2
 _LINE = "{:<34} {:>6} {:>6} {:>6} {:>11} {:>7}  {}"
@@ -80,8 +80,8 @@ def _perform_all(chosen: list[Run], further: set[str], place: Path, untested: bo
 
 
 def _protocol(place: Path, untested: bool) -> bool:
-    """Run it where it can be run; what it finds is information, no bound."""
-    reason = no_namespace()
+    """Run it where a network namespace can be made, or say why it is not run."""
+    reason = namespaces.unavailable()
     if reason is not None:
         with _printing:
             print(f"{PROTOCOL}: SKIPPED, {reason}", flush=True)

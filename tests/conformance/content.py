@@ -95,6 +95,72 @@ def mixed(client: Client) -> list[str]:
     return [*made, storage, pool, f"{storage}/Controllers/1", target, *hosts]
 
 
+def ex5410p(client: Client) -> list[str]:
+    """Cut memory of two drawers and give it to two hosts; GPUs and functions of the NIC, too.
+
+    The service must answer at once (sync_budget_s 0), so that Tasks stay behind.
+    """
+    box, pool = f"{FABRICS}/Box", f"{FABRICS}/Pool"
+    made, connections = [], []
+    for drawer, node, size_mib in (("memory1", "node1-2", 2048), ("memory6", "node2-3", 1024)):
+        chunks = f"/redfish/v1/Chassis/{drawer}/MemoryDomains/1/MemoryChunks"
+        task, chunk = _by_task(client, chunks, {"MemoryChunkSizeMiB": size_mib})
+        host, ld = f"{pool}/Endpoints/{node}", f"{pool}/Endpoints/{drawer}-ld0"
+        made.append(_created(client, f"{pool}/Zones", zone_body(host, ld)))
+        connections += _by_task(client, f"{pool}/Connections", _memory(host, ld, chunk))
+        made += [task, chunk, ld]
+    for node, targets in (("node1-1", ("gpu1", "gpu2", "nic1-f0")), ("node2-1", ("nic1-f6",))):
+        body = zone_body(*(f"{box}/Endpoints/{name}" for name in (node, *targets)))
+        made += _by_task(client, f"{box}/Zones", body)
+    lds = "/redfish/v1/Chassis/memory1/PCIeDevices/memory1/CXLLogicalDevices"
+    share = {"QoS": {"AllocatedBandwidth": 25, "LimitPercent": 50}}
+    shared = _task(client("PATCH", f"{lds}/0", share))
+    assert _ended(client, shared) == "Completed"
+    made += [shared, f"{lds}/0"]
+    group = {"GroupType": "Initiator", "Links": {"Endpoints": links(f"{pool}/Endpoints/node3-2")}}
+    made.append(_created(client, f"{pool}/EndpointGroups", group))
+    return [*made, *connections, *_people(client)]
+
+
+def nvmeof_jbof(client: Client) -> list[str]:
+    """Volumes of two enclosures, one for one host and one that two share, and a volume given back.
+
+    The service must answer at once (sync_budget_s 0), so that Tasks stay behind.
+    """
+    network = f"{FABRICS}/NVMeoF"
+    hosts = [f"{network}/Endpoints/{name}" for name in ("archive1", "archive2")]
+    shareable = {"CapacityBytes": 16 << 30, "NVMeNamespaceProperties": {"IsShareable": True}}
+    made = []
+    for name, body, initiators in (
+        ("jbof1", {"CapacityBytes": 8 << 30, "Name": "Scratch"}, hosts[:1]),
+        ("jbof3", shareable, hosts),
+    ):
+        storage, target = f"/redfish/v1/Storage/{name}", f"{network}/Endpoints/{name}"
+        pool = f"{storage}/StoragePools/{name}-pool"
+        task, volume = _by_task(client, f"{pool}/AllocatedVolumes", body)
+        made.append(_created(client, f"{network}/Zones", zone_body(*initiators, target)))
+        grant = _grant("Storage", "Volume", volume, initiators, target)
+        made += [task, volume, *_by_task(client, f"{network}/Connections", grant)]
+        made += [storage, pool, target]
+    _, given_back = _by_task(client, "/redfish/v1/Storage/jbof2/Volumes", shareable)
+    deleted = _task(client("DELETE", given_back))
+    assert _ended(client, deleted) == "Completed"
+    return [*made, deleted, *hosts]
+
+
+def scale(client: Client) -> list[str]:
+    """Zones on every switch of a small `scale`, and a Connection to a slice of its memory."""
+    cxl, pcie = f"{FABRICS}/CXL", f"{FABRICS}/PCIe"
+    host, ld = f"{cxl}/Endpoints/host1-2", f"{cxl}/Endpoints/box1-ld0"
+    made = [_created(client, f"{cxl}/Zones", zone_body(host, ld))]
+    chunk = "/redfish/v1/Chassis/box1/MemoryDomains/0/MemoryChunks/1"
+    made.append(_created(client, f"{cxl}/Connections", _memory(host, ld, chunk)))
+    for initiator, targets in (("host1-1", ("gpu1", "gpu2")), ("host2-1", ("gpu3",))):
+        body = zone_body(*(f"{pcie}/Endpoints/{name}" for name in (initiator, *targets)))
+        made.append(_created(client, f"{pcie}/Zones", body))
+    return [*made, _session(client)]
+
+
 def public_cxl(client: Client) -> list[str]:
     """A zone and a Connection for endpoints that the mockup leaves free for them."""
     fabric = f"{FABRICS}/CXL"
@@ -142,6 +208,16 @@ def _created(client: Client, collection: str, body: dict[str, Any]) -> str:
 def _task(answer: Any) -> str:
     assert answer.status == 202, answer
     return str(answer.json["@odata.id"])
+
+
+def _by_task(client: Client, collection: str, body: dict[str, Any]) -> list[str]:
+    """Create a resource of which the hardware has to know; return its Task's URI, and its own."""
+    answer = client("POST", collection, body)
+    task = _task(answer)
+    assert _ended(client, task) == "Completed", client.get(task)
+    done = client("GET", answer.headers["location"])
+    assert done.status == 201, done
+    return [task, done.headers["location"]]
 
 
 def _ended(client: Client, task: str) -> str:

@@ -3,44 +3,33 @@
 Alone, because the tool searches by SSDP, and what else is in the network is not ours.
 """
 
+import contextlib
 import csv
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-from tests.conformance.findings import Finding, Report
-from tests.conformance.items import item_of
+from tests.conformance.findings import Bounds, Finding, Report, excess
+from tests.conformance.items import item_of, must_be_tested
 from tests.conformance.packs import tool
 from tests.conformance.processes import ToolFailed, tool_environment
+from tests.e2e import namespaces
 from tests.e2e.service import PASSWORD, USER, serving
 
 TIMEOUT_S = 600.0
-# Multicast on loopback needs a route; the tool's search must not fail for want of one.
-_NETWORK = (
-    'ip link set lo up && ip link set lo multicast on && ip route add default dev lo && exec "$@"'
-)
-
-
-def no_namespace() -> str | None:
-    """Return why no network namespace can be made here, or None."""
-    for command in ("unshare", "nsenter", "ip"):
-        if shutil.which(command) is None:
-            return f"no command {command}: no network namespace can be made"
-    tried = subprocess.run(
-        [*_wrapper(), "true"], capture_output=True, text=True, timeout=30, check=False
-    )
-    reason = tried.stderr.strip()
-    return f"no network namespace can be made: {reason}" if tried.returncode else None
 
 
 def validate(place: Path, *arguments: str) -> Report:
     """Serve with `arguments` and run the validator; `place` is a folder of its own."""
     place.mkdir(parents=True)
     state = ("--state", str(place / "state"))
-    with serving(*state, *arguments, tls=True, wrapper=_wrapper()) as (service, url):
+    with contextlib.ExitStack() as stack:
+        network = stack.enter_context(namespaces.alone())
+        reached = ("--host", network.ipv4, "--ssdp")
+        _, url = stack.enter_context(
+            serving(*state, *reached, *arguments, tls=True, wrapper=network.enter)
+        )
         command = [
-            *_beside(service.process.pid),
+            *network.enter,
             tool("rf_protocol_validator"),
             *("--user", USER, "--password", PASSWORD, "--rhost", url),
             *("--ca-bundle", str(place / "state" / "tls" / "ca.pem")),
@@ -63,6 +52,13 @@ def validate(place: Path, *arguments: str) -> Report:
     return read(tables[0].read_text(encoding="utf-8"))
 
 
+def problems_of(report: Report) -> list[str]:
+    """Return what is out of bounds: any FAIL or WARN, and what was left untested without need."""
+    untested = (each.where.split()[0] for each in report.findings if each.level == "NOT_TESTED")
+    left = sorted({name for name in untested if must_be_tested(name)})
+    return excess(report, Bounds(failed=0, warned=0)) + [f"{name} was not tested" for name in left]
+
+
 def read(table: str) -> Report:
     """Return what the validator's tab-separated report says."""
     counts = dict.fromkeys(("PASS", "WARN", "FAIL", "NOT_TESTED"), 0)
@@ -76,13 +72,3 @@ def read(table: str) -> Report:
             about = (row[name] for name in ("Method", "URI", "Status code", "Message"))
             findings.append(Finding(result, where, " ".join(filter(None, about))))
     return Report(*counts.values(), findings=tuple(findings))
-
-
-def _wrapper() -> tuple[str, ...]:
-    root = () if os.geteuid() == 0 else ("--map-root-user",)
-    return ("unshare", *root, "--net", "sh", "-c", _NETWORK, "sh")
-
-
-def _beside(process: int) -> tuple[str, ...]:
-    root = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
-    return ("nsenter", "--target", str(process), *root, "--net")

@@ -217,7 +217,7 @@ def run(place: Path, name: str, *arguments: str) -> str:
         (("rf_sys_inventory.py", "--details"), "PCIeDevice: gpu1"),
         (("rf_sensor_list.py",), "Module of gpu1"),
         (("rf_accounts.py",), USER),
-        (("rf_manager_config.py", "--manager", "FM", "info"), "FabricManager"),
+        (("rf_manager_config.py", "--manager", "FabricManager", "info"), "Service"),
         (("rf_raw_request.py", "--request", ZONES), "ZoneCollection"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,

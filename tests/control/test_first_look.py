@@ -69,6 +69,7 @@ async def test_a_zone_made_during_the_first_look_is_starting_until_it_is_bound(
     monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr(observed, "PART", 20)
+    monkeypatch.setattr(observed, "LEARNED", 20)
     async with running_kernel(inventories=BIG) as rig:
         zone, states = f"{POD}/Zones/z", set[tuple[bool, bool, str]]()
         sizes, begun = turns(rig.published), asyncio.Event()
@@ -119,6 +120,7 @@ async def test_what_is_shown_does_not_depend_on_the_size_of_a_part(monkeypatch: 
     small = load("scale:hosts=4,gpus=20,switches=2,memory=2", MOCKUPS).inventories()
     for size in (1, 7, 10_000):
         monkeypatch.setattr(observed, "PART", size)
+        monkeypatch.setattr(observed, "LEARNED", size)
         async with running_kernel(inventories=small) as rig:
             await looked(rig)
             shown.append({uri: rig.published.observed(uri) for uri in rig.published.base.documents})

@@ -57,7 +57,7 @@ def test_a_file_orders_faults_of_hosts_and_another_sets_moods(tmp_path: Path) ->
         refused = reset(client, "ForceOff")
         assert refused.status == 409
         assert b"locked" in refused.body
-        manager = "/redfish/v1/Managers/FM/Actions/Manager.Reset"
+        manager = "/redfish/v1/Managers/FabricManager/Actions/Manager.Reset"
         assert client("POST", manager, {"ResetType": "GracefulRestart"}).status == 204
         away = client("GET", HOST1)
         assert (away.status, away.headers["retry-after"]) == (503, "2")

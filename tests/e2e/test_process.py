@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 
+import pytest
+
 from tests.e2e.service import PASSWORD, Client, Service, serving, zone_body
 
 PCIE = "/redfish/v1/Fabrics/PCIe"
@@ -118,6 +120,64 @@ def test_a_taken_port_is_told_in_one_line() -> None:
     assert code == 1 and lines == []
     assert any(str(port) in each and "in use" in each for each in complaints)
     assert not any("Traceback" in each for each in complaints)
+
+
+@pytest.mark.parametrize("fault", ["port", "certificate", "faults"])
+def test_a_start_that_fails_leaves_the_password_line_to_the_one_that_does_not(
+    tmp_path, fault
+) -> None:
+    where = ("--state", str(tmp_path / "state"), *TWO_HOSTS)
+    wrong = tmp_path / "wrong"
+    wrong.write_text("nothing of use\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        mistake = {
+            "port": ("--http", "--port", str(taken.getsockname()[1])),
+            "certificate": ("--port", "0", "--tls-cert", str(wrong), "--tls-key", str(wrong)),
+            "faults": ("--http", "--port", "0", "--faults", str(wrong)),
+        }[fault]
+        service = Service(*where, *mistake, password=None)
+        assert (service.wait(), service.lines) == (1, [])
+        service.close()
+    assert not (tmp_path / "state" / "tls").exists()
+    with serving(*where, password=None) as (service, _):
+        assert service.lines[0].startswith("redfish-fm first start: user admin password ")
+
+
+def test_a_taken_port_is_noticed_before_anything_is_made(tmp_path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, *_ = failing("--state", str(tmp_path / "state"), *TWO_HOSTS, "--port", port)
+    assert code == 1
+    assert not (tmp_path / "state").exists()
+
+
+def test_of_two_that_start_at_once_on_one_port_only_one_shows_a_password(tmp_path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    both = [
+        Service(
+            "--http", "--port", port, "--state", str(tmp_path / name), *TWO_HOSTS, password=None
+        )
+        for name in ("one", "other")
+    ]
+    while all(each.process.poll() is None for each in both):
+        time.sleep(0.01)
+    loser, winner = sorted(both, key=lambda each: each.process.poll() is None)
+    assert (loser.wait(), loser.lines) == (1, [])
+    winner.ready()
+    assert winner.terminate() == 0 and len(winner.lines) == 2
+    for each in both:
+        each.close()
+
+
+def test_a_link_that_flaps_without_a_pause_does_not_outlive_the_service(tmp_path) -> None:
+    faults = tmp_path / "faults.yaml"
+    flap = "{fault: link-flap, object: pcie1/D1, parameters: {times: 1000000000, period_s: 0}"
+    faults.write_text(f"faults:\n- {flap}, at_s: 0}}\n")
+    where = ("--state", str(tmp_path / "state"), *TWO_HOSTS)
+    with serving(*where, "--faults", str(faults)) as (service, _):
+        assert service.terminate() == 0
+        assert not [line for line in service.complaints if "closed" in line or "Trace" in line]
 
 
 def test_a_fault_of_the_file_is_seen_in_redfish(tmp_path) -> None:

@@ -29,7 +29,7 @@ from redfish_fm.fabric.model import (
 from redfish_fm.fabric.power import Machine
 from redfish_fm.mapping.bindings import decode_binding, encode_binding
 from redfish_fm.mapping.domain import apply_document, apply_overlay
-from redfish_fm.mapping.drafts import Draft
+from redfish_fm.mapping.drafts import Draft, LogState
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventory
@@ -53,6 +53,7 @@ class MemoryTip:
     overlays: dict[str, bytes] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
     machines: dict[str, Machine] = field(default_factory=dict)
+    logs: dict[str, LogState] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     occupied: frozenset[VppbId] = frozenset()
@@ -132,6 +133,9 @@ class MemoryTip:
 
     def machine(self, uri: str) -> Machine | None:
         return self.machines.get(uri)
+
+    def log(self, uri: str) -> LogState | None:
+        return self.logs.get(uri)
 
     def lay(self, edits: Sequence[Edit]) -> None:
         for edit in edits:

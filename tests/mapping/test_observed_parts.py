@@ -18,9 +18,11 @@ from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.mapping.observed import ObservedFabric
 from redfish_fm.mapping.sights import FabricSight
 from redfish_fm.mapping.statuses import Statuses
+from redfish_fm.redfish.changes import Edit, Space
 from tests.drivers.fabrics import MOCKUPS
-from tests.mapping.builders import MemoryTip
+from tests.mapping.builders import MemoryTip, a_tip, zone_body
 from tests.mapping.manifest import look
+from tests.mapping.test_observed import GPU, H1, POD, ZONE, Watcher, seen
 
 PACKAGE = str(Path(redfish_fm.__file__).parent)
 
@@ -79,3 +81,19 @@ def test_a_look_without_news_is_one_part() -> None:
     fabric, sight = ObservedFabric("PCIe", Statuses()), FabricSight("PCIe", seen)
     assert fabric.look(tip.facts, tip.index, sight)
     assert len(list(fabric.look_in_parts(tip.facts, tip.index, sight))) == 1
+
+
+def test_what_is_changed_during_a_look_is_left_for_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(observed, "LEARNED", 1)
+    tip = a_tip()
+    tip.post(f"{POD}/Zones", zone_body(H1, GPU))
+    watcher, sight = Watcher(tip), FabricSight("pod", seen(tip))
+    parts = watcher.fabric.look_in_parts(tip.facts, tip.index, sight)
+    assert next(parts) == {}
+    watcher.fabric.touched([Edit(Space.DOCUMENT, ZONE, b"{}", b"{}")])
+    # Also not with a HealthRollup alone, which would hide that nothing is known of its State.
+    assert ZONE not in {uri for part in parts for uri in part}
+    watcher.look(sight)
+    assert watcher.status(ZONE)["State"] == "Enabled"

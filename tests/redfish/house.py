@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from redfish_fm.control.account_locks import keeper
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
 from redfish_fm.control.session_rows import SessionRows
@@ -41,6 +42,30 @@ SECRET = hash_password(PASSWORD)
 """Made once: each costs 70 ms."""
 
 
+class SteppedClock(FakeClock):
+    """A clock whose sleepers wake only when a test moves it with `advance`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    async def sleep(self, delay_s: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.time_s + delay_s, woken))
+        await self.advance(0, turns=0)
+        await woken
+
+    async def advance(self, delay_s: float, turns: int = 10) -> None:
+        self.time_s += delay_s
+        due = [each for each in self._sleepers if each[0] <= self.time_s]
+        self._sleepers = [each for each in self._sleepers if each not in due]
+        for _, woken in due:
+            if not woken.done():
+                woken.set_result(None)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+
 @dataclass
 class House:
     """A service and what is behind it."""
@@ -52,6 +77,8 @@ class House:
     store: Any
     durable: DurableState
     tokens: dict[str, str] = field(default_factory=dict)
+    challenged: bool = True
+    """Whether a 401 has to offer HTTP Basic."""
 
     async def send(
         self,
@@ -72,7 +99,7 @@ class House:
         raw = b"" if body is None else json.dumps(body).encode()
         request = Request(method, path, (), sent, raw, "192.0.2.1")
         response = await self.service.handle(request)
-        check_response(response, method)
+        check_response(response, method, challenged=self.challenged)
         return response
 
     async def get(self, uri: str, **more: Any) -> dict[str, Any]:
@@ -146,6 +173,7 @@ async def a_house(
     clock: FakeClock | None = None,
     crash: bool = False,
     limit: int = 64,
+    limit_per_user: int | None = None,
     sweeping: bool = False,
 ) -> AsyncIterator[House]:
     """Run a service; on leaving it is closed, or with `crash` cut off as kill -9 would."""
@@ -154,21 +182,23 @@ async def a_house(
     store = store or MemoryStore(durable, clock)
     kernel = Kernel(store, BASE, {}, clock, KernelConfig())
     rows = SessionRows(store, kernel.writer)
-    sessions = Sessions(rows, SessionRow, clock, timeout_s=30, limit=limit)
-    identity = Identity(Accounts(), Roles(CATALOG.roles), sessions)
+    sessions = Sessions(
+        rows, SessionRow, clock, timeout_s=30, limit=limit, limit_per_user=limit_per_user
+    )
+    identity = Identity(Accounts(), Roles(CATALOG.roles), sessions, keeper(kernel.writer))
     stored = await store.load()
     await identity.load(stored.spaces)
     kernel.writer.on_publish.append(identity.published)
     kernel.start(stored)
     tasks = [asyncio.create_task(kernel.run())]
     if sweeping:
-        tasks.append(asyncio.create_task(sessions.run()))
+        tasks.append(asyncio.create_task(identity.run()))
     if stored.seq == 0:
         await kernel.writer.submit(_first, "service")
     service = Service(
         CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
         identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
-        replay=kernel.retries.outcome,
+        replay=kernel.retries.outcome, locks=identity.locks,
     )  # fmt: skip
     try:
         yield House(service, kernel, identity, clock, store, durable)

@@ -319,9 +319,23 @@ async def test_pv_79_a_due_password_change_comes_first(house: House) -> None:
     assert (await house.send("GET", SESSIONS, authorization=header)).status == 200
 
 
-async def test_a_password_reset_by_an_administrator_leaves_a_due_change_due(house: House) -> None:
+@pytest.mark.parametrize("due", [True, False])
+async def test_a_password_set_by_an_administrator_is_due_only_if_it_says_so(
+    house: House, due: bool
+) -> None:
     uri = await house.add("bob", PasswordChangeRequired=True)
-    await house.send("PATCH", uri, {"Password": "second-password"})
+    body: dict[str, Any] = {"Password": "second-password"}
+    if due:
+        body["PasswordChangeRequired"] = True
+    await house.send("PATCH", uri, body)
+    assert (await house.get(uri))["PasswordChangeRequired"] is due
+
+
+async def test_a_due_password_change_needs_another_password(house: House) -> None:
+    uri = await house.add("bob", PasswordChangeRequired=True)
+    header = basic("bob", "first-password")
+    refused = await house.send("PATCH", uri, {"Password": "first-password"}, authorization=header)
+    assert (refused.status, keys(refused)) == (400, ["PasswordReuseTooRecent"])
     assert (await house.get(uri))["PasswordChangeRequired"] is True
 
 
@@ -393,7 +407,7 @@ async def test_every_write_is_told_to_the_audit_log(
     assert lines == [
         f"POST '{ACCOUNTS}' by 'admin' from 192.0.2.1: 201",
         f"PATCH '{uri}' by 'admin' from 192.0.2.1: 400",
-        f"POST '{SESSIONS}' by '-' from 192.0.2.1: 401",
+        f"POST '{SESSIONS}', failed login as 'bob' from 192.0.2.1: 401",
     ]
 
 

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from redfish_fm.redfish.action_documents import Advertised, action_info_documents
+from redfish_fm.redfish.bodies import check_action
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.properties import Kind
+from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.view import Origin, Representation
 from redfish_fm.resources import schemas_dir
 from tests.redfish.builders import ENDPOINT, ZONE, ZONES, Bench
@@ -76,3 +79,21 @@ def test_every_enumeration_of_a_parameter_is_told() -> None:
     parameters = found["/redfish/v1/ActionInfos/Port.Reset"]["Parameters"]
     assert [each["Name"] for each in parameters] == ["ResetType"]
     assert "ForceRestart" in parameters[0]["AllowableValues"]
+
+
+def test_a_refused_value_of_a_parameter_names_where_the_allowed_ones_are() -> None:
+    catalog, registries = Catalog.load(schemas_dir()), Registries.load(schemas_dir())
+    described = action_info_documents(catalog)
+    seen = set()
+    for info in catalog.types.values():
+        for action in (each for each in info.actions.values() if each.supported):
+            rows = described[f"/redfish/v1/ActionInfos/{action.name}"]["Parameters"]
+            listing = {row["Name"] for row in rows if "AllowableValues" in row}
+            for name, parameter in action.parameters.items():
+                if parameter.kind is Kind.ENUM:
+                    refused, *_ = check_action(action, {name: "Nonsense"})
+                    told = registries.render(refused)["Resolution"]
+                    assert "@Redfish.AllowableValues" in told and "@Redfish.ActionInfo" in told
+                    assert name in listing
+                    seen.add((action.name, name))
+    assert ("ComputerSystem.Reset", "ResetType") in seen

@@ -9,7 +9,7 @@ import pytest
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.limits import Limits
-from redfish_fm.server.listener import listen
+from redfish_fm.server.listener import bind, listen
 
 from .wire import Handler, Served, echo, worded
 
@@ -33,7 +33,7 @@ async def serve() -> AsyncIterator[Serve]:
             return await handler(request)
 
         server = HttpServer(recorded, worded, limits=limits, **more)
-        listener = await listen(server, "127.0.0.1", 0, context)
+        listener = await listen(server, await bind("127.0.0.1", 0, plain=context is None), context)
         running.append(Served(server, listener, seen))
         return running[-1]
 

@@ -285,3 +285,42 @@ async def test_stopped_listener_refuses_connections(serve: Serve) -> None:
     await served.listener.close()
     with pytest.raises(ConnectionError):
         await served.connect()
+
+
+async def test_the_same_resource_is_answered_to_every_client_in_its_own_way(serve: Serve) -> None:
+    headers = {"ETag": '"1"'}
+
+    async def handler(request: Request) -> Response:
+        return Response(200, headers, b"{}")
+
+    served = await serve(handler)
+    requests = [get(), get("/x", "Connection: close"), get(method="HEAD"), get(), get("/y")]
+    requests.insert(1, b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+    replies = [await served.ask(each, head_only=b"HEAD" in each) for each in requests]
+    for reply in replies:
+        del reply.headers["Date"]
+    plain = {"ETag": '"1"', "Content-Length": "2"}
+    told = [{"Connection": "keep-alive"}, {"Connection": "close"}, {}, {}, {}]
+    assert [reply.headers for reply in replies] == [plain, *({**plain, **each} for each in told)]
+    assert [reply.body for reply in replies] == [b"{}", b"{}", b"{}", b"", b"{}", b"{}"]
+
+
+async def test_nothing_follows_the_head_that_answers_a_head_request(serve: Serve) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(200, {}, b"{}")
+
+    client = await (await serve(handler)).connect()
+    assert (await client.ask(get(method="HEAD"), head_only=True)).headers["Content-Length"] == "2"
+    reply = await client.ask(get())
+    assert (reply.version, reply.body) == ("HTTP/1.1", b"{}")
+
+
+async def test_answers_of_two_statuses_may_share_their_headers(serve: Serve) -> None:
+    headers = {"Cache-Control": "no-cache"}
+
+    async def handler(request: Request) -> Response:
+        return Response(int(request.path[1:]), headers, b"{}")
+
+    client = await (await serve(handler)).connect()
+    statuses = (200, 404, 200, 503)
+    assert [(await client.ask(get(f"/{each}"))).status for each in statuses] == [*statuses]

@@ -23,9 +23,11 @@ from redfish_fm.redfish.changes import (
     feed_record,
 )
 from redfish_fm.store.base import (
+    LogRow,
     SessionRow,
     Store,
     StoreConflict,
+    StoredLog,
     StoredState,
     StoreFailed,
     StoreInUse,
@@ -335,6 +337,43 @@ class StoreContract:
             await store.put_session(SESSION)
             assert await store.sessions() == [SESSION]
 
+    async def test_log_entries_survive_and_stay_outside_the_sequence(self, harness: Harness):
+        rows = [LogRow(n, 1_000_000.25 + n, b'{"n":%d}' % n) for n in (1, 2, 3)]
+        async with harness.opened() as (store, _):
+            await store.append_log("audit", rows[:2], 0)
+            await store.append_log("audit", rows[2:], 0)
+            assert (await store.load()).seq == 0
+            assert await followed(store, 0) == []
+        async with harness.opened() as (store, state):
+            assert await store.log("audit") == StoredLog(3, rows)
+            assert contents(state) == {}
+
+    async def test_logs_know_nothing_of_each_other(self, harness: Harness):
+        row = LogRow(1, 1.0, b"{}")
+        async with harness.opened() as (store, _):
+            await store.append_log("audit", [row], 0)
+            await store.append_log("events", [], 7)
+            assert await store.log("audit") == StoredLog(1, [row])
+            assert await store.log("events") == StoredLog(0, [])
+            assert await store.log("never heard of") == StoredLog(0, [])
+
+    async def test_a_log_drops_its_oldest_entries_and_counts_on(self, harness: Harness):
+        rows = [LogRow(n, float(n), b"{}") for n in range(1, 6)]
+        async with harness.opened() as (store, _):
+            await store.append_log("audit", rows[:4], 1)
+            await store.append_log("audit", rows[4:], 3)
+            assert await store.log("audit") == StoredLog(5, rows[3:])
+            await store.append_log("audit", [], 5)
+        async with harness.opened() as (store, _):
+            assert await store.log("audit") == StoredLog(5, [])
+
+    async def test_log_entries_appended_twice_are_there_once(self, harness: Harness):
+        rows = [LogRow(n, float(n), b"{}") for n in (1, 2)]
+        async with harness.opened() as (store, _):
+            await store.append_log("audit", rows, 0)
+            await store.append_log("audit", rows, 0)
+            assert await store.log("audit") == StoredLog(2, rows)
+
     async def test_cancelling_the_caller_never_cancels_its_commits(self, harness: Harness):
         async with harness.opened() as (store, _):
             tasks = [
@@ -375,6 +414,8 @@ class StoreContract:
             store.put_session(SESSION),
             store.delete_sessions(["1"]),
             store.sessions(),
+            store.append_log("audit", [LogRow(1, 1.0, b"{}")], 0),
+            store.log("audit"),
             followed(store, 0),
         ):
             with pytest.raises(StoreFailed, match="load"):

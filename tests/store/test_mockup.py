@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redfish_fm.store import mockup
 from redfish_fm.store.mockup import read_mockup
-from redfish_fm.store.mockup_files import Limits, MockupError
+from redfish_fm.store.mockup_files import FileRefused, Limits, MockupError, open_source
 from redfish_fm.store.mockup_parse import DefectKind
 
 ROOT_DOCUMENT = {"@odata.id": "/redfish/v1/", "Systems": {"@odata.id": "/redfish/v1/Systems"}}
@@ -91,7 +91,7 @@ def test_a_missing_path_and_a_broken_archive_are_refused(tmp_path):
     with pytest.raises(MockupError, match="no such"):
         read_mockup(tmp_path / "nothing")
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 nothing more")
-    with pytest.raises(MockupError, match="not a readable zip"):
+    with pytest.raises(MockupError, match="neither a folder nor a readable zip"):
         read_mockup(tmp_path / "broken.zip")
 
 
@@ -298,6 +298,17 @@ def test_a_named_pipe_does_not_hold_the_reader_up(tmp_path):
 def test_a_member_whose_name_leads_out_of_the_archive_is_refused(tmp_path, name):
     path = pack(tmp_path / "mockup.zip", {**GOOD, name: {"Id": "evil"}})
     assert _refused(path) == [name]
+
+
+def test_a_file_that_has_become_a_link_since_the_tree_was_listed_is_not_followed(tmp_path):
+    folder = write(tmp_path / "rack", GOOD)
+    (tmp_path / "secret.json").write_text("{}")
+    source = open_source(folder)
+    assert "index.json" in source.names()
+    (folder / "index.json").unlink()
+    (folder / "index.json").symlink_to(tmp_path / "secret.json")
+    with pytest.raises(FileRefused, match="not readable"):
+        source.read("index.json")
 
 
 def test_a_link_in_an_archive_is_refused(tmp_path):

@@ -8,11 +8,12 @@ import pytest
 
 from redfish_fm.redfish.changes import Space
 from redfish_fm.store import sqlite_schema
-from redfish_fm.store.base import SessionRow, StoreFailed, StoreUnreadable
+from redfish_fm.store.base import LogRow, SessionRow, StoredLog, StoreFailed, StoreUnreadable
 from redfish_fm.store.sqlite import SqliteStore
 from tests.store.contract import SESSION, StillClock, change, contents, edit, followed
 
 DATABASES = Path(__file__).parent / "databases"
+NEWEST = len(sqlite_schema.MIGRATIONS)
 
 
 @pytest.fixture
@@ -118,8 +119,11 @@ async def test_one_transaction_holds_the_whole_batch(store):
 # --- versions
 
 
+LOG_ROW = LogRow(7, 1_000_000.25, b'{"EntryType":"Event"}')
+
+
 async def _state_of_version_1(directory: Path) -> None:
-    """Make the state that databases/schema_v1.sql keeps. Never changes again."""
+    """Make what the state of every kept version has. Never changes again."""
     store = SqliteStore(directory, "two-hosts", StillClock())
     await store.load()
     zone = "/redfish/v1/Fabrics/CXL/Zones/1"
@@ -141,6 +145,15 @@ async def _state_of_version_1(directory: Path) -> None:
         ],
     )
     await store.put_session(SESSION)
+    await store.close()
+
+
+async def _state_of_version_2(directory: Path) -> None:
+    """Make the state that databases/schema_v2.sql keeps. Never changes again."""
+    await _state_of_version_1(directory)
+    store = SqliteStore(directory, "two-hosts", StillClock())
+    await store.load()
+    await store.append_log("audit", [LOG_ROW], 6)
     await store.close()
 
 
@@ -172,7 +185,7 @@ def _dump(path: Path) -> str:
         db.close()
 
 
-@pytest.mark.parametrize("version", range(1, len(sqlite_schema.MIGRATIONS) + 1))
+@pytest.mark.parametrize("version", range(1, NEWEST + 1))
 async def test_a_database_of_every_version_still_loads(tmp_path, version):
     _restore(tmp_path, version)
     store = SqliteStore(tmp_path, "two-hosts", StillClock())
@@ -186,13 +199,15 @@ async def test_a_database_of_every_version_still_loads(tmp_path, version):
         (3, None),
     ]
     assert records[1].entries[0].post == EXPECTED[Space.DOCUMENT, "/redfish/v1/Fabrics/CXL/Zones/1"]
+    log = StoredLog(7, [LOG_ROW]) if version >= 2 else StoredLog(0, [])
+    assert await store.log("audit") == log
     assert await store.commit(3, [change(4)]) == 4
     await store.close()
 
 
 async def test_the_newest_kept_database_is_what_this_version_writes(tmp_path):
-    await _state_of_version_1(tmp_path)
-    kept = DATABASES / f"schema_v{len(sqlite_schema.MIGRATIONS)}.sql"
+    await _state_of_version_2(tmp_path)
+    kept = DATABASES / f"schema_v{NEWEST}.sql"
     assert _dump(tmp_path / "state.db") == kept.read_text("utf-8")
 
 
@@ -214,16 +229,16 @@ def test_a_migration_takes_an_old_database_to_the_new_version_once(tmp_path):
     for _ in range(2):
         _migrated(tmp_path, _add_owner).close()
     path = tmp_path / "state.db"
-    assert _sql(path, "PRAGMA user_version") == [(2,)]
+    assert _sql(path, "PRAGMA user_version") == [(NEWEST + 1,)]
     assert _sql(path, "SELECT id, owner FROM sessions") == [("1", "nobody")]
 
 
 def test_a_migration_that_fails_leaves_the_old_version(tmp_path):
-    _restore(tmp_path, 1)
+    _restore(tmp_path, NEWEST)
     with pytest.raises(StoreFailed):
         _migrated(tmp_path, _half_then_fail)
     path = tmp_path / "state.db"
-    assert _sql(path, "PRAGMA user_version") == [(1,)]
+    assert _sql(path, "PRAGMA user_version") == [(NEWEST,)]
     assert "owner" not in _sql(path, "SELECT sql FROM sqlite_master WHERE name = 'sessions'")[0][0]
 
 

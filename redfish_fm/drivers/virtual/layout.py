@@ -3,6 +3,7 @@
 Pure and deterministic: equal specs give equal inventories, ids, UUIDs and serial numbers.
 """
 
+import re
 from collections import Counter
 
 from redfish_fm.drivers.virtual.host_layout import HostLayout
@@ -43,7 +44,7 @@ def _inventory(
     nvme_of = spec.protocol == NVME_OF
     return Inventory(
         fabric=spec.id,
-        name=spec.name or f"{spec.protocol} fabric {spec.id}",
+        name=spec.name or _named(spec),
         kind=FabricKind.CONNECTION_GRANTS if nvme_of else FabricKind.BIND,
         protocol=spec.protocol,
         switches=tuple(parts.switches.values()),
@@ -51,6 +52,13 @@ def _inventory(
         devices=tuple(parts.devices),
         max_zones=spec.max_zones,
     )
+
+
+def _named(spec: FabricSpec) -> str:
+    """Return a name for people; an id that is only the protocol again is not repeated."""
+    word = "NVMe-oF" if spec.protocol == NVME_OF else spec.protocol
+    same = re.sub(r"\W", "", word).lower() == re.sub(r"\W", "", spec.id).lower()
+    return f"{word} fabric" if same else f"{word} fabric {spec.id}"
 
 
 def _check_words(spec: FabricSpec, path: str, problems: Problems) -> None:

@@ -36,9 +36,13 @@ class FaultDesk:
         self, hardware: Hardware, plan: FaultPlan, fabric_clock: Clock, machines: Machines
     ) -> None:
         self._bench = Bench(hardware, plan, fabric_clock, machines)
+        self._closed = False
 
     def order(self, name: str, object_id: str, parameters: Given | None = None) -> None:
-        """Let fault `name` befall an object. Raises UnknownFault, or BadOrder with all reasons."""
+        """Let fault `name` befall an object; none does once the desk is closed.
+
+        Raises UnknownFault, or BadOrder with all reasons.
+        """
         kind = FAULTS.get(name)
         if kind is None:
             raise UnknownFault(_unknown(name))
@@ -47,7 +51,8 @@ class FaultDesk:
         problems = problems_of(name, object_id, given, found is not None)
         if found is None or problems:
             raise BadOrder(name, problems)
-        kind.act(self._bench, found, given)
+        if not self._closed:
+            kind.act(self._bench, found, given)
 
     def knows(self, name: str, object_id: str) -> bool:
         """Return whether fault `name` could befall the object in this fabric."""
@@ -55,7 +60,8 @@ class FaultDesk:
         return find(self._bench.hardware, kinds, object_id) is not None
 
     async def close(self) -> None:
-        """Stop what is under way. Safe to repeat."""
+        """Stop what is under way and let nothing more befall. Safe to repeat."""
+        self._closed = True
         await self._bench.close()
 
 

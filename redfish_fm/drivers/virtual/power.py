@@ -22,6 +22,7 @@ from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.drivers.virtual.machines import Machines, NotNow
 from redfish_fm.drivers.virtual.state import virtual_db
 from redfish_fm.drivers.virtual.watch import wait_until
+from redfish_fm.fabric.model import Host
 from redfish_fm.fabric.power import HostState, ResetType
 
 COMMAND_S = 0.002
@@ -32,14 +33,19 @@ RESETS = frozenset(ResetType)
 
 
 def create(
-    hardware: Iterable[Hardware], clock: Clock, fabric_clock: Clock, state: Path | None = None
+    hardware: Iterable[Hardware],
+    clock: Clock,
+    fabric_clock: Clock,
+    state: Path | None = None,
+    others: Iterable[Host] = (),
 ) -> "VirtualPower":
-    """Power up the hosts that the fabrics know, and return a driver that owns them.
+    """Power up the hosts that the fabrics know, and `others`; return a driver that owns them.
 
     `state` is the service's state folder (None keeps nothing). Raises tables.StateError.
     """
     powered = tuple(hardware)
-    hosts = {host.id: host.powered for each in powered for host in each.inventory.hosts}
+    hosts = {host.id: host.powered for host in others}
+    hosts |= {host.id: host.powered for each in powered for host in each.inventory.hosts}
     off = [host for host, on in hosts.items() if not on]
     path = None if state is None else virtual_db(state)
     machines = Machines(hosts, powered, clock, fabric_clock, path, off=off)

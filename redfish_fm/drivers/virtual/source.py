@@ -24,12 +24,14 @@ _MSGSPEC_PATH = re.compile(r"^(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOT
 class Problem:
     """One thing that is wrong: where (`hosts[0].count`), on which line (from 1), and what.
 
-    `path` is empty where it is the text as a whole.
+    `path` is empty where it is the text as a whole. `given`: it is wrong with what was given beside
+    the text (its name, its parameters), not with the text.
     """
 
     path: str
     line: int | None
     text: str
+    given: bool = False
 
     def __str__(self) -> str:
         line = "" if self.line is None else f"line {self.line}"
@@ -68,7 +70,7 @@ class Problems:
 
     def add_given(self, word: str, text: str) -> None:
         """Add a problem of what was given beside the text: it stands on no line."""
-        self._found.append(Problem(word, None, text))
+        self._found.append(Problem(word, None, text, given=True))
 
     def add_once(self, path: str, text: str) -> None:
         """Add a problem that several members of a group may have in common."""

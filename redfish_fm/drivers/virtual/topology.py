@@ -32,6 +32,11 @@ class TopologyError(FmError):
         lines = "".join(f"\n  {problem}" for problem in problems)
         super().__init__(f"topology {source}:{lines}")
 
+    @property
+    def misnamed(self) -> bool:
+        """Whether nothing is wrong but the name or the parameters that were asked for."""
+        return all(problem.given for problem in self.problems)
+
 
 @dataclass(frozen=True, slots=True)
 class Topology:
@@ -65,9 +70,12 @@ def load(name_or_path: str, mockups_dir: Path) -> Topology:
         path = mockups_dir / f"{bare}.yaml"
         if not path.is_file():
             known = ", ".join(names(mockups_dir))
-            raise _refused(name_or_path, f"no such topology; there are: {known or 'none'}")
+            told = f"no such topology; there are: {known or 'none'}"
+            raise _refused(name_or_path, told, given=True)
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise _refused(name_or_path, "there is no such file", given=True) from error
     except OSError as error:
         raise _refused(name_or_path, f"can not be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -93,5 +101,5 @@ def read(text: str, source: str, given: str | None = None) -> Topology:
     return Topology(spec.name, spec.description, fabrics, chosen)
 
 
-def _refused(source: str, text: str) -> TopologyError:
-    return TopologyError(source, (Problem("", None, text),))
+def _refused(source: str, text: str, *, given: bool = False) -> TopologyError:
+    return TopologyError(source, (Problem("", None, text, given),))

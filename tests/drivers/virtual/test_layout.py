@@ -51,6 +51,27 @@ fabrics:
 {rest}"""
 
 
+@pytest.mark.parametrize(
+    ("protocol", "id_", "name"),
+    [
+        ("PCIe", "Row7", "PCIe fabric Row7"),
+        ("CXL", "CXL", "CXL fabric"),
+        ("PCIe", "pcie", "PCIe fabric"),
+    ],
+)
+def test_a_fabric_without_a_name_is_called_by_protocol_and_id_and_none_of_it_twice(
+    protocol: str, id_: str, name: str
+) -> None:
+    kind = "Memory" if protocol == "CXL" else "NVMe"
+    text = a_text("", protocol, kind).replace("- id: F", f"- id: {id_}")
+    assert [each.name for each in read(text, "test").inventories()] == [name]
+
+
+def test_a_network_without_a_name_is_called_so_once() -> None:
+    text = a_text("", "PCIe", "NVMe", SUBSYSTEM.format("").replace("id: N", "id: NVMeoF"))
+    assert read(text, "test").inventories()[1].name == "NVMe-oF fabric"
+
+
 SPANNING = "    devices: [{{id: x1, kind: NIC, {}}}]"
 SUBSYSTEM = """  - id: N
     protocol: NVMeOverFabrics

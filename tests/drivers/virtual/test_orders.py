@@ -125,6 +125,19 @@ async def test_ordered_link_faults_strike() -> None:
 
 
 @in_virtual_time
+async def test_nothing_befalls_once_the_desk_is_closed() -> None:
+    powered = session(world())
+    orders = desk(powered)
+    orders.order("link-flap", "cxl1/D2", {"times": 1000, "period_s": 0})
+    await orders.close()
+    orders.order("link-down", "cxl1/D1")
+    before = len(powered.hardware.oracle().actions())
+    await asyncio.sleep(5)
+    assert len(powered.hardware.oracle().actions()) == before
+    assert powered.hardware.port_states("cxl1")[PortId("cxl1", "D1")].link_up
+
+
+@in_virtual_time
 async def test_an_appliance_goes_and_comes_with_all_its_ports() -> None:
     powered = session(world())
     orders = desk(powered)

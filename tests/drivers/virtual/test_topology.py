@@ -294,6 +294,27 @@ def test_a_missing_file_is_a_topology_error(tmp_path: Path) -> None:
         load(str(tmp_path / "gone.yaml"), MOCKUPS)
 
 
+@pytest.mark.parametrize(
+    ("name", "misnamed"),
+    [
+        ("nope", True),
+        ("HERE/gone.yaml", True),
+        ("scale:hosts=0", True),
+        ("scale:gpu=1,hosts", True),
+        ("HERE/wrong.yaml", False),
+        ("HERE/wrong.yaml:n=1", False),
+        ("HERE/", False),
+    ],
+)
+def test_what_was_asked_for_is_told_from_what_stands_in_the_file(
+    tmp_path: Path, name: str, misnamed: bool
+) -> None:
+    (tmp_path / "wrong.yaml").write_text("nmae: x\n", encoding="utf-8")
+    with pytest.raises(TopologyError) as error:
+        load(name.replace("HERE", str(tmp_path)), MOCKUPS)
+    assert error.value.misnamed is misnamed
+
+
 def test_spare_ports_have_nothing_in_them() -> None:
     (fabric,) = read(a_topology(switch=", spare_ports: 2"), "test").inventories()
     (switch,) = fabric.switches

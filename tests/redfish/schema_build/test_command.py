@@ -1,5 +1,6 @@
 """`redfish-fm schemas build` from the outside. Run without the group it hangs on in the CLI."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,21 @@ def test_the_folder_is_built_and_then_found_as_built(
     assert checked.exit_code == 1
     assert "types/Zone.json is not as built" in checked.stderr
     assert (tmp_path / "types" / "Zone.json").read_text() == "{}"
+
+
+def test_in_json_what_differs_is_data(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("redfish_fm.cli.schemas.build", lambda sources: {"types/A.json": "{}"})
+    words = ("build", "--json", "--from", tmp_path, "--to", tmp_path / "out")
+    written = run(*words)
+    assert json.loads(written.stdout) == {
+        "folder": str(tmp_path / "out"),
+        "files": 1,
+        "bytes": 2,
+    }
+    (tmp_path / "out" / "types" / "A.json").write_text("[]")
+    checked = run(*words, "--check")
+    assert (checked.exit_code, checked.stderr) == (1, "")
+    assert json.loads(checked.stdout)["differing"] == ["types/A.json"]
 
 
 def test_a_bundle_that_is_none_is_refused_in_a_line(tmp_path: Path) -> None:

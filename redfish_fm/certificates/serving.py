@@ -1,0 +1,248 @@
+"""The certificates of a running service: which one is served, who is trusted, what is shown.
+
+Follows what is durable: a certificate that was replaced through Redfish is served as soon as the
+change is published, by every handshake from then on, and again after a restart. Knows the published
+state, the configuration and server's certificates; decides no form and no HTTP.
+
+Where the certificate comes from: the operator's files (tls_cert, tls_key), which nobody replaces
+but the operator; else the one given by ReplaceCertificate; else one the service makes for itself
+and renews in time.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from redfish_fm.clocks import Clock
+from redfish_fm.config import Config
+from redfish_fm.control.base import parent_of
+from redfish_fm.control.published import Published
+from redfish_fm.mapping import certificates as rules
+from redfish_fm.redfish.certificates import CERTIFICATE_LOCATIONS, CLIENT_AUTHORITIES
+from redfish_fm.redfish.changes import Change, Edit, Space
+from redfish_fm.redfish.client_certificates import ClientCertificates, UserMapping
+from redfish_fm.redfish.policy import ACCOUNT_SERVICE
+from redfish_fm.server.certificates import Shown, shown
+from redfish_fm.server.tls import (
+    NOBODY,
+    LiveContext,
+    ServingContext,
+    TlsError,
+    TlsFiles,
+    Trust,
+    ensure_certificate,
+    operator_certificate,
+    pair_context,
+    server_context,
+)
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 3600.0
+"""Longest time between two looks at what time does to certificates; clocks get set."""
+AGAIN_S = 5.0
+"""Time until a certificate that could not be served is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """What handshakes are done with: the certificate, its key, and the context made of them."""
+
+    context: ServingContext
+    chain: str
+    key: bytes = field(repr=False)
+
+
+class Certificates:
+    """All that is alive about certificates. Make it once the state is loaded; run `run` beside it.
+
+    `uri` is where the HTTPS certificate is served. `context` is what to listen with, None where
+    the service speaks plain HTTP. `folder` holds `tls/`, the certificate made by the service
+    itself. `clients` knows whom clients' certificates stand for. Raises TlsError where there is
+    no certificate to start with.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        uri: str,
+        published: Published,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._folder = folder / "tls"
+        self._uri = uri
+        self._published = published
+        self._clock = clock
+        self.clients = ClientCertificates(clock.wall_s)
+        self._collections = frozenset(
+            each for each, name in published.base.collections.items() if name == _COLLECTION
+        )
+        self._behind = False
+        self._served: _Served | None = None
+        if not config.http:
+            self._served = self._made(config)
+        self.context = None if self._served is None else LiveContext(self._served.context)
+        self._allow_clients()
+        self._show()
+
+    @property
+    def uri(self) -> str:
+        """Where the HTTPS certificate is, if there is one."""
+        return self._uri
+
+    @property
+    def directory(self) -> Path:
+        """Where files with keys may lie for a moment."""
+        return self._folder
+
+    @property
+    def kept_by(self) -> str | None:
+        """Why no client may change the HTTPS certificate, or None."""
+        if self._config.http:
+            return "the service speaks plain HTTP"
+        if self._config.tls_cert is not None:
+            return "the operator's files tls_cert and tls_key decide what is served"
+        return None
+
+    def keys(self) -> tuple[bytes | None, bytes | None]:
+        """Return the key that waits for its certificate, and the one in use, in PEM form."""
+        waiting = self._published.state.spaces[Space.SECRET].get(parent_of(self._uri))
+        return waiting, None if self._served is None else self._served.key
+
+    # -- what is served --------------------------------------------------------------------------
+
+    def load(self, config: Config) -> None:
+        """Read certificate and key anew. Raises TlsError and keeps what there was."""
+        self._serve(self._made(config))
+        self._config = config
+        self._show()
+
+    def published(self, changes: Iterable[Change]) -> None:
+        """Follow a batch of changes that has just become durable."""
+        if any(self._concerns(edit) for change in changes for edit in change.edits):
+            self._take_over()
+
+    async def run(self) -> None:
+        """Renew what the service made itself, and show what time does, until cancelled."""
+        while True:
+            await self._clock.sleep(AGAIN_S if self._behind else self._pause_s())
+            self._take_over()
+
+    def _concerns(self, edit: Edit) -> bool:
+        if edit.space is Space.DOCUMENT:
+            return parent_of(edit.key) in self._collections
+        if edit.space is Space.OVERLAY:
+            return edit.key == ACCOUNT_SERVICE
+        return edit.space is Space.SECRET and edit.key == self._uri
+
+    def _take_over(self) -> None:
+        """Serve and show what is true now; what can not be served is tried again soon."""
+        self._behind = False
+        if self._served is not None:
+            try:
+                self._serve(self._made(self._config))
+            except TlsError as error:
+                self._behind = True
+                log.warning("the certificate from before is served on: %s", error)
+        self._allow_clients()
+        self._show()
+
+    def _serve(self, made: _Served) -> None:
+        if self.context is None:
+            return
+        if self._served is not None and made.chain != self._served.chain:
+            log.info("another TLS certificate is served from now on")
+        self._served = made
+        self.context.newest = made.context
+
+    def _made(self, config: Config) -> _Served:
+        """Return what has to be served: what is, where nothing else is. Raises TlsError."""
+        trust, now = self._trust(), self._served
+        replaced = self._replaced()
+        if config.tls_cert is None and replaced is not None:
+            chain, key = replaced
+            if now is not None and (chain, key, trust) == (now.chain, now.key, now.context.trust):
+                return now
+            return _Served(pair_context(chain, key, self._folder, trust), chain, key)
+        files = self._files(config)
+        try:
+            chain = files.cert.read_text("ascii", errors="replace")
+            key = files.key.read_bytes()
+        except OSError as error:
+            raise TlsError(f"TLS files can not be read: {error.strerror}") from error
+        if now is not None and (chain, key, trust) == (now.chain, now.key, now.context.trust):
+            return now
+        return _Served(server_context(files, trust), chain, key)
+
+    def _files(self, config: Config) -> TlsFiles:
+        if config.tls_cert is not None and config.tls_key is not None:
+            return operator_certificate(config.tls_cert, config.tls_key)
+        return ensure_certificate(self._folder, config.host, self._clock.wall_s())
+
+    def _replaced(self) -> tuple[str, bytes] | None:
+        """Return chain and key that ReplaceCertificate gave, or None."""
+        spaces = self._published.state.spaces
+        key, overlay = spaces[Space.SECRET].get(self._uri), spaces[Space.OVERLAY].get(self._uri)
+        if key is None or overlay is None:
+            return None
+        document = msgspec.json.decode(overlay, type=dict[str, Any])
+        return str(document.get("CertificateString", "")), key
+
+    # -- who is trusted ----------------------------------------------------------------------------
+
+    def _trust(self) -> Trust:
+        if self._config.http or self._client_settings().get("Enabled") is not True:
+            return NOBODY
+        state = self._published.state
+        documents = (state.document(uri) for uri in state.members_of(CLIENT_AUTHORITIES))
+        return Trust(tuple(str(each["CertificateString"]) for each in documents if each))
+
+    def _allow_clients(self) -> None:
+        trust = NOBODY if self._served is None else self._served.context.trust
+        mapping = self._client_settings().get("CertificateMappingAttribute")
+        known = {each.value: each for each in UserMapping}
+        self.clients.allow(trust.tag, known.get(str(mapping), UserMapping.COMMON_NAME))
+
+    def _client_settings(self) -> Mapping[str, Any]:
+        document = self._published.state.document(ACCOUNT_SERVICE) or {}
+        settings = (document.get("MultiFactorAuth") or {}).get("ClientCertificate")
+        return settings if isinstance(settings, Mapping) else {}
+
+    # -- what is shown -----------------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Shown]:
+        """Return what is known of the certificates that the service itself uses, by URI."""
+        found = {} if self._served is None else {self._uri: shown(self._served.chain)}
+        state = self._published.state
+        for uri in state.members_of(CLIENT_AUTHORITIES):
+            document = state.document(uri)
+            if document is not None:
+                found[uri] = shown(str(document["CertificateString"]))
+        return found
+
+    def _show(self) -> None:
+        now_s = self._clock.wall_s()
+        patches: dict[str, Mapping[str, Any]] = {}
+        for uri, facts in self._facts().items():
+            condition = rules.ailment(uri, facts.valid, now_s)
+            own = facts.properties if uri == self._uri else {}
+            patches[uri] = {**own, "Status": rules.status(condition, facts.valid)}
+        state = self._published.state
+        members = (uri for place in sorted(self._collections) for uri in state.members_of(place))
+        links = [{"@odata.id": uri} for uri in members]
+        listed = {"Certificates": links, "Certificates@odata.count": len(links)}
+        self._published.observe({**patches, CERTIFICATE_LOCATIONS: {"Links": listed}})
+
+    def _pause_s(self) -> float:
+        now_s = self._clock.wall_s()
+        changes = (rules.next_change_s(each.valid, now_s) for each in self._facts().values())
+        return min([LOOK_S, *(each - now_s for each in changes if each is not None)])
+
+
+_COLLECTION = "CertificateCollection"

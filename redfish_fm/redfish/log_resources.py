@@ -1,0 +1,100 @@
+"""The entries of one log as resources: the collection, which holds its members whole, and each.
+
+An entry never changes; it comes, and goes when the log has too many or is cleared. What is kept of
+it are the properties of a LogEntry as JSON, without those that every resource has. Rendered when
+asked for. Redfish: LogEntry.v1_21_0.
+"""
+
+from collections.abc import Iterable
+
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.representations import encode, represent_bytes
+from redfish_fm.redfish.view import Representation
+
+
+class LogTable:
+    """Satisfies redfish.tables.Table. `name` is what the collection is called."""
+
+    def __init__(self, catalog: Catalog, collection_uri: str, name: str) -> None:
+        self._uri = collection_uri
+        self._name = name
+        self._type = encode(catalog.types["LogEntry"].odata_type)
+        self._collection_type = encode(catalog.types["LogEntryCollection"].odata_type)
+        self._values: dict[int, bytes] = {}
+        self._rendered: dict[int, Representation] = {}
+        self._collection: Representation | None = None
+
+    @property
+    def collection_uri(self) -> str:
+        """The URI of the entries."""
+        return self._uri
+
+    @property
+    def numbers(self) -> Iterable[int]:
+        """The numbers of all entries, oldest first."""
+        return self._values.keys()
+
+    def append(self, number: int, value: bytes) -> None:
+        """Add an entry; `number` is higher than all there were, `value` a JSON object with more
+        than nothing in it."""
+        self._values[number] = value
+        self._collection = None
+
+    def drop_through(self, number: int) -> None:
+        """Forget all entries up to `number`. Costs the entries that go."""
+        gone = []
+        for each in self._values:
+            if each > number:
+                break
+            gone.append(each)
+        for each in gone:
+            del self._values[each]
+            self._rendered.pop(each, None)
+        if gone:
+            self._collection = None
+
+    def get(self, uri: str) -> Representation | None:
+        """Return the collection or one entry, or None."""
+        if uri == self._uri:
+            return self.collection()
+        collection, _, name = uri.rpartition("/")
+        if collection != self._uri or not (name.isascii() and name.isdecimal()):
+            return None
+        number = int(name) if len(name) < _DIGITS_MAX else 0
+        return self._entry(number) if str(number) == name and number in self._values else None
+
+    def collection(self) -> Representation:
+        """Return the collection as it is now."""
+        if self._collection is None:
+            entries = [self._entry(number) for number in self._values]
+            ends = [entry.etag for entry in (*entries[:1], *entries[-1:])]
+            raw = b'{"@odata.id":%b,"@odata.type":%b,"Name":%b,"Members":[%b],%b:%d}' % (
+                encode(self._uri),
+                self._collection_type,
+                encode(self._name),
+                b",".join(entry.body for entry in entries),
+                b'"Members@odata.count"',
+                len(entries),
+            )
+            # No number is given twice: what lies between two entries is always the same.
+            content = encode([self._uri, len(entries), ends])
+            self._collection = represent_bytes(self._uri, "LogEntryCollection", raw, content)
+        return self._collection
+
+    def _entry(self, number: int) -> Representation:
+        found = self._rendered.get(number)
+        if found is None:
+            uri = f"{self._uri}/{number}"
+            raw = b'{"@odata.id":%b,"@odata.type":%b,"Id":"%d","Name":"Log entry %d",%b' % (
+                encode(uri),
+                self._type,
+                number,
+                number,
+                self._values[number][1:],
+            )
+            found = self._rendered[number] = represent_bytes(uri, "LogEntry", raw)
+        return found
+
+
+_DIGITS_MAX = 20
+"""No number has so many; Python would refuse to read some thousand."""

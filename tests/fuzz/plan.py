@@ -1,0 +1,174 @@
+"""One request after the other, by one seed: who asks what, how, and how it is spoilt."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from tests.fuzz import mutations
+from tests.fuzz.bodies import Bodies
+from tests.fuzz.surface import ROOT, WRITING, Surface
+
+READERS = ("admin", "admin", "admin", "op", "ro")
+POWERLESS = (None, "nothing", "due", "ro", "reader", "personnel", "builder", "keeper", "stranger")
+METHODS = ("PUT", "OPTIONS", "TRACE", "PROPFIND", "BREW", "get", "CONNECT", "M-SEARCH", "LOCK")
+ADMIN = f"{ROOT}/AccountService/Accounts/admin"
+COSTLY = {"ManagerAccount", "Session"}
+"""Types whose writes hash a password: 70 ms each, so they come as often as they must."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request, and what was meant by it."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    user: str | None = "admin"
+    """Whose session it is sent by; "stranger": a token that nobody has."""
+    uri: str = ""
+    """What is asked, where that is there."""
+    template: str = ""
+    good: bool = False
+    """Whether nothing was spoilt on purpose."""
+
+
+class Plan:
+    """Draws cases; `sent` counts them by (method, template), to send each often enough."""
+
+    def __init__(self, seed: int, surface: Surface, login: str) -> None:
+        self.rng = random.Random(seed)  # noqa: S311 - chance, not secrets
+        self.surface = surface
+        self.bodies = Bodies(self.rng, surface, login)
+        self.sent: Counter[tuple[str, str]] = Counter()
+
+    def next(self) -> Case:
+        """Return the next request."""
+        draw = self.rng.random()
+        if draw < 0.52:
+            case = self._write()
+        elif draw < 0.78:
+            case = self._read()
+        elif draw < 0.86:
+            case = self._elsewhere()
+        elif draw < 0.96:
+            case = self._by_others()
+        else:
+            case = self._odd_method()
+        if case.template:
+            self.sent[case.method, case.template] += 1
+        return case
+
+    # -- writes ------------------------------------------------------------------------------
+
+    def _operation(self) -> tuple[str, str]:
+        """Return a write: half the time the one that was sent least so far."""
+        known = sorted(self.surface.writable())
+        if self.rng.random() < 0.5:
+            return min(known, key=lambda each: (self.sent[each], each))
+        cheap = [each for each in known if not self._costs(each[1])]
+        return self.rng.choice(cheap)
+
+    def _costs(self, template: str) -> bool:
+        return any(word in template for word in ("/Accounts", "/Sessions"))
+
+    def _write(self, user: str | None = "admin") -> Case:
+        method, template = self._operation()
+        members = self.surface.members(template, method)
+        # What clients made changes and goes; what the service came with is there for ever.
+        made = [uri for uri in members if uri.partition("/Actions/")[0] in self.surface.made]
+        uri = self.rng.choice(made if made and self.rng.random() < 0.7 else members)
+        if uri == ADMIN and method == "DELETE" and len(members) > 1:
+            uri = self.rng.choice([each for each in members if each != ADMIN])
+        return self._filled(method, uri, template, user)
+
+    def _filled(self, method: str, uri: str, template: str, user: str | None) -> Case:
+        headers: dict[str, str] = {}
+        body = b""
+        good = self.rng.random() < 0.5
+        if method in ("POST", "PATCH"):
+            headers["content-type"] = "application/json"
+            value = self.bodies.good(method, uri)
+            kept = good or self.rng.random() < 0.25
+            body = json.dumps(value).encode() if kept else mutations.spoilt(self.rng, value)
+        target = quote(uri, safe="/$.*~")
+        if good:
+            headers |= self._condition(uri)
+        elif self.rng.random() < 0.4:
+            headers |= mutations.odd_headers(self.rng)
+        if not good and self.rng.random() < 0.1:
+            target += _query(mutations.odd_query(self.rng), self.rng)
+        return Case(method, target, headers, body, user, uri, template, good)
+
+    def _condition(self, uri: str) -> dict[str, str]:
+        """Return a condition that holds, or none."""
+        tag = self.surface.tree.get(uri, {}).get("@odata.etag")
+        return {"if-match": str(tag)} if tag and self.rng.random() < 0.1 else {}
+
+    # -- everything else ---------------------------------------------------------------------
+
+    def _read(self, user: str | None = None) -> Case:
+        template = self.rng.choice(sorted(self.surface.at))
+        known = self.surface.members(template, "GET")
+        uri = self.rng.choice(known) if known else ROOT
+        method = self.rng.choice(("GET", "GET", "GET", "HEAD"))
+        headers: dict[str, str] = {}
+        target = quote(uri, safe="/$.*~")
+        spoils = self.rng.random()
+        if spoils < 0.4:
+            target += _query(mutations.odd_query(self.rng), self.rng)
+        if spoils > 0.3:
+            headers |= mutations.odd_headers(self.rng)
+        if self.rng.random() < 0.1:
+            headers["if-none-match"] = str(self.surface.tree[uri].get("@odata.etag", "*"))
+        asks = user or self.rng.choice(READERS)
+        return Case(method, target, headers, b"", asks, uri, template if known else ROOT)
+
+    def _elsewhere(self) -> Case:
+        """Return a request for what is not there, or for what is in another notation."""
+        uri = self.rng.choice(sorted(self.surface.tree))
+        method = self.rng.choice(("GET", "GET", *WRITING))
+        body = b'{"Name": "x"}' if method in ("POST", "PATCH") else b""
+        headers = {"content-type": "application/json"} if body else {}
+        return Case(method, mutations.odd_path(self.rng, uri), headers, body)
+
+    def _by_others(self) -> Case:
+        """Return a request by somebody who may do little or nothing."""
+        user = self.rng.choice(POWERLESS)
+        case = self._write(user) if self.rng.random() < 0.6 else self._read(user or "stranger")
+        if user is not None or self.rng.random() < 0.6:
+            return Case(**{**vars(case), "user": user})
+        login = self.rng.choice(("Basic", "Basic x", "Basic " + "A" * 3_000, "Bearer x", "Basic Og==",
+                                 "Basic \xff", "Digest username=a"))  # fmt: skip
+        return Case(**{**vars(case), "user": None, "headers": {**case.headers, "authorization": login}})
+
+    def _odd_method(self) -> Case:
+        uri = self.rng.choice(sorted(self.surface.allow))
+        method = self.rng.choice(METHODS)
+        return Case(method, quote(uri, safe="/$.*~"), {}, self.rng.choice((b"", b"{}")))
+
+
+def _query(pairs: list[tuple[str, str]], rng: random.Random) -> str:
+    """Return a query, most of it escaped."""
+    parts = []
+    for name, value in pairs:
+        raw = rng.random() < 0.15
+        text = value if raw else quote(value, safe="")
+        parts.append(f"{name}={text}" if value or rng.random() < 0.5 else name)
+    return "?" + rng.choice(("&", "&", "&", "&&", ";")).join(parts)
+
+
+def shown(case: Case) -> dict[str, Any]:
+    """Return a case as it is traced."""
+    body = case.body if len(case.body) < 400 else case.body[:400] + b"..."
+    return {
+        "method": case.method,
+        "target": case.target[:300],
+        "user": case.user,
+        "headers": {name: value[:100] for name, value in case.headers.items()},
+        "body": body.decode("utf-8", "backslashreplace"),
+    }

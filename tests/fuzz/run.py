@@ -1,0 +1,341 @@
+"""A run: the service in this process in virtual time, asked one case after the other.
+
+Virtual time makes a run the same each time (but for ids that come from os.urandom), and shows a
+request that would wait for ever. What a case changes is read from the kernel, not from answers.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from redfish_fm import worlds
+from redfish_fm.config import Config
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.roles import ROLES
+from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.mapping.drafts import Draft
+from redfish_fm.redfish.targets import normal
+from redfish_fm.server.targets import split_target
+from redfish_fm.store.base import StoredState
+from tests.cases.stack import CATALOG, CUSTOM_ROLES, ROOT, USERS, Stack, a_stack
+from tests.fuzz.judge import Seen, wrong
+from tests.fuzz.plan import ADMIN, Case, Plan, shown
+from tests.fuzz.surface import Surface
+from tests.redfish.house import ACCOUNTS, PASSWORD
+from tests.sim.isolation import broken
+
+HANG_S = 120.0
+"""Virtual time in which every request must be answered."""
+RESET_S = 200.0
+"""Virtual time in which a host, or what manages it, is back after a reset."""
+SESSIONS_MAX = 64
+FULL_LOOK_EVERY, ISOLATION_EVERY = 200, 500
+"""How many refused writes between two comparisons of all tags, and requests between two audits."""
+MADE_MAX = 250
+"""More than that, and what was made first is deleted: a run is to stay as fast as it began."""
+_TIDY = ("Connections", "Zones", "EndpointGroups", "AddressPools", "Endpoints", "MemoryChunks",
+         "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles", "Sessions")  # fmt: skip
+"""Collections in the order in which their members can be deleted."""
+WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
+_VOLATILE = ("/redfish/v1/TaskService/",)
+"""Where a refused write may leave something: the Task that says why it failed."""
+
+
+@dataclass
+class Report:
+    """What a run has seen."""
+
+    seed: int
+    requests: int = 0
+    existing: int = 0
+    """Requests with good credentials for what is there."""
+    succeeded: int = 0
+    refused_writes: int = 0
+    compared: int = 0
+    """Refused writes after which all that clients wrote was compared."""
+    compared_fully: int = 0
+    """Refused writes after which the tags of everything were compared."""
+    statuses: Counter[int] = field(default_factory=Counter)
+    table: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    """(method, template) -> how often sent, 2xx, 4xx, other."""
+    writable: set[tuple[str, str]] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+    def note(self, case: Case, status: int) -> None:
+        """Count one answered case."""
+        self.requests += 1
+        self.statuses[status] += 1
+        self.succeeded += 200 <= status < 300
+        if case.template and case.user not in (None, "stranger"):
+            self.existing += 1
+        if case.template:
+            row = self.table.setdefault((case.method, case.template), Counter())
+            row["sent"] += 1
+            row[f"{status // 100}xx"] += 1
+
+    def lines(self) -> list[str]:
+        """Return the report as text, the table of writes last."""
+        share = 100 / max(1, self.requests)
+        found = [
+            f"seed {self.seed}: {self.requests} requests, {self.existing * share:.1f} % authenticated"
+            f" on existing routes, {self.succeeded * share:.1f} % succeeded",
+            f"refused writes {self.refused_writes}, compared {self.compared},"
+            f" all tags compared {self.compared_fully}",
+            "statuses " + ", ".join(f"{each}: {n}" for each, n in sorted(self.statuses.items())),
+            "  sent   2xx   4xx other  write",
+        ]
+        for method, template in sorted(self.writable, key=lambda each: (each[1], each[0])):
+            row = self.table.get((method, template), Counter())
+            other = row["sent"] - row["2xx"] - row["4xx"]
+            found.append(
+                f"{row['sent']:6} {row['2xx']:5} {row['4xx']:5} {other:5}  {method} {template}"
+            )
+        return found
+
+
+Trace = Callable[[dict[str, Any]], None]
+
+
+def topology_world(name: str) -> worlds.World:
+    """Return the world of a shipped topology."""
+    return worlds.source(Config(topology=name), CATALOG)(StoredState(0, {}))
+
+
+async def fuzz(
+    seed: int, requests: int, world: worlds.World, name: str = "mixed", trace: Trace | None = None
+) -> Report:
+    """Send `requests` cases to a service over `world`; return what was seen."""
+    async with a_stack(world, config=Config(topology=name)) as stack:
+        run = Run(stack, seed, await surface_of(stack), trace)
+        for _ in range(requests):
+            await run.step()
+        await run.look_around()
+        return run.report
+
+
+async def surface_of(stack: Stack) -> Surface:
+    """Return what a client finds by reading the OpenAPI document and everything that is served."""
+    document = await stack.ask("GET", f"{ROOT}/openapi.yaml")
+    surface = Surface(yaml.load(document.body, Loader=yaml.CSafeLoader))
+    for uri in await stack.crawl():
+        response = await stack.ask("GET", uri)
+        allow = tuple(response.headers["Allow"].split(", "))
+        surface.learn(uri, json.loads(response.body), allow)
+    return surface
+
+
+class Run:
+    """One run over a stack that somebody else starts and ends."""
+
+    def __init__(self, stack: Stack, seed: int, surface: Surface, trace: Trace | None) -> None:
+        self.stack = stack
+        self.surface = surface
+        self.plan = Plan(seed, surface, PASSWORD)
+        self.report = Report(seed)
+        self._trace = trace
+        self._identity = self._who_may_what()
+
+    def _who_may_what(self) -> dict[tuple[Space, str], bytes]:
+        """Return the accounts and roles that the run began with, as they are now."""
+        spaces = self.stack.kernel.published.state.spaces
+        keys = [*(f"{ACCOUNTS}/{user}" for user in USERS), *(f"{ROLES}/{role}" for role in CUSTOM_ROLES)]
+        return {
+            (space, key): spaces[space][key]
+            for space in (Space.DOCUMENT, Space.SECRET)
+            for key in keys
+            if key in spaces[space]
+        }
+
+    async def step(self) -> None:
+        """Send one case and judge the answer."""
+        case = self.plan.next()
+        self.report.writable |= {(case.method, case.template)} & self.surface.writable()
+        before = self._wanted()
+        looks = self._looks(case)
+        tags = self.stack.tags() if looks else None
+        path, query = split_target(case.target)
+        request = Request(case.method, path, query, await self._headers(case), case.body, "192.0.2.1")
+        seen = Seen(query, len(self.stack.durable.sessions), SESSIONS_MAX)
+        try:
+            async with asyncio.timeout(HANG_S):
+                response = await self.stack.service.handle(request)
+        except TimeoutError:
+            self._problem(case, "no answer")
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is what a fuzzer looks for
+            self._problem(case, f"raised {error!r}")
+            self.report.note(case, 500)
+            return
+        self.report.note(case, response.status)
+        if self._trace is not None:
+            self._trace({**shown(case), "status": response.status, "answer": _text(response)})
+        for each in wrong(case, response, seen):
+            self._problem(case, each, response)
+        if response.status >= 400:
+            self._unchanged(case, response, before, tags)
+        elif case.method not in ("GET", "HEAD", "OPTIONS"):
+            await self._follow(case, response)
+        if self.report.requests % ISOLATION_EVERY == 0:
+            self._isolated(case)
+        await self._tidy()
+
+    # -- a request ---------------------------------------------------------------------------
+
+    async def _headers(self, case: Case) -> dict[str, str]:
+        headers = dict(case.headers)
+        if case.user == "stranger":
+            headers["x-auth-token"] = "0" * 64
+        elif case.user is not None:
+            headers["x-auth-token"] = await self.stack.token(case.user)
+        return headers
+
+    def _problem(self, case: Case, what: str, response: Response | None = None) -> None:
+        answer = "" if response is None else f" -> {response.status} {_text(response)}"
+        self.report.problems.append(
+            f"request {self.report.requests}: {what}: {json.dumps(shown(case))}{answer}"
+        )
+
+    # -- what a refusal must not do ----------------------------------------------------------
+
+    def _wanted(self) -> dict[Space, dict[str, bytes]]:
+        """Return what clients have written, shallowly copied."""
+        spaces = self.stack.kernel.published.state.spaces
+        return {space: dict(spaces[space]) for space in WATCHED}
+
+    def _calm(self) -> bool:
+        operations = self.stack.kernel.published.state.operations.values()
+        return not any(each.open for each in operations)
+
+    def _looks(self, case: Case) -> bool:
+        writes = case.method not in ("GET", "HEAD", "OPTIONS")
+        return writes and self.report.refused_writes % FULL_LOOK_EVERY == 0 and self._calm()
+
+    def _unchanged(
+        self, case: Case, response: Response, before: Any, tags: dict[str, str | None] | None
+    ) -> None:
+        if case.method in ("GET", "HEAD", "OPTIONS"):
+            return
+        self.report.refused_writes += 1
+        if not self._calm():
+            return
+        self.report.compared += 1
+        after = self._wanted()
+        for space in WATCHED:
+            if before[space] != after[space]:
+                self._compare(case, response, before[space], after[space])
+        if tags is not None and self._calm():
+            self.report.compared_fully += 1
+            now = self.stack.tags()
+            if now["seq"] == tags["seq"] and now != tags:
+                moved = [uri for uri in now if now[uri] != tags.get(uri)]
+                self._problem(case, f"refused, and these have other tags: {moved[:5]}", response)
+
+    def _compare(self, case: Case, response: Response, before: Any, after: Any) -> None:
+        changed = [
+            key
+            for key in before.keys() | after.keys()
+            if before.get(key) != after.get(key) and not key.startswith(_VOLATILE)
+        ]
+        if changed:
+            self._problem(case, f"refused, and this has changed: {sorted(changed)[:5]}", response)
+
+    # -- what a success must lead to ---------------------------------------------------------
+
+    async def _follow(self, case: Case, response: Response) -> None:
+        """Read what was made or changed; forget what is gone."""
+        # The answer to a write that is repeated tells of what may be gone by now.
+        first = "idempotency-key" not in case.headers
+        if response.status == 201:
+            location = response.headers["Location"]
+            await self._learn(case, location, must=first)
+            self.surface.made.add(location)
+        elif response.status == 202:
+            await self._monitor(case, response)
+        uri = case.uri or normal(split_target(case.target)[0])
+        if case.method == "DELETE" and response.status == 204:
+            self.surface.forget(uri)
+            if first and (await self.stack.ask("GET", uri)).status != 404:
+                self._problem(case, "deleted, and still there", response)
+        else:
+            owner = uri.partition("/Actions/")[0].removesuffix("/Members")
+            await self._learn(case, owner, must=first and response.status in (200, 204))
+        if "/AccountService" in uri or "/SessionService" in uri:
+            await self._restore()
+        if ".Reset" in uri and self.plan.rng.random() < 0.7:
+            await asyncio.sleep(RESET_S)
+
+    async def _learn(self, case: Case, uri: str, must: bool) -> None:
+        read = await self.stack.ask("GET", uri)
+        if read.status == 200:
+            document = json.loads(read.body)
+            self.surface.learn(uri, document, tuple(read.headers["Allow"].split(", ")))
+        elif must or read.status != 404:
+            self._problem(case, f"done, and {uri} can not be read", read)
+        else:
+            self.surface.forget(uri)
+
+    async def _monitor(self, case: Case, response: Response) -> None:
+        """Wait until a task has ended, so that the next case meets a calm service."""
+        monitor = response.headers["Location"]
+        for _ in range(100):
+            read = await self.stack.ask("GET", monitor)
+            if read.status != 202:
+                return
+            await asyncio.sleep(1.0)
+        self._problem(case, "a task that does not end", response)
+
+    async def _restore(self) -> None:
+        """Give the users of the run back what a case has taken from them."""
+        now = self._who_may_what()
+        if now == self._identity:
+            return
+        edits = tuple(
+            Edit(space, key, now.get((space, key)), value)
+            for (space, key), value in self._identity.items()
+            if now.get((space, key)) != value
+        )
+        await self.stack.kernel.writer.submit(
+            lambda _: Draft(OutcomeKind.CHANGED, ADMIN, edits), "service"
+        )
+        for uri in {edit.key for edit in edits}:
+            await self._learn(Case("GET", uri), uri, must=True)
+
+    async def _tidy(self) -> None:
+        """Delete the oldest of what was made, where that has become too much."""
+        sessions = self.stack.durable.sessions
+        if len(sessions) > SESSIONS_MAX - 4:
+            await self.stack.identity.sessions.end_all()
+            self.stack.tokens.clear()
+            for uri in self.surface.of_type("Session"):
+                self.surface.forget(uri)
+        if len(self.surface.made) < MADE_MAX:
+            return
+        for collection in _TIDY:
+            for uri in [each for each in self.surface.made if f"/{collection}/" in each]:
+                read = await self.stack.ask("DELETE", uri)
+                if read.status == 202:
+                    await self._monitor(Case("DELETE", uri), read)
+                if read.status != 409:
+                    self.surface.forget(uri)
+
+    # -- now and then ------------------------------------------------------------------------
+
+    def _isolated(self, case: Case) -> None:
+        rule = broken(self.stack.kernel.published.state.index)
+        if rule is not None:
+            self._problem(case, f"isolation: {rule}")
+
+    async def look_around(self) -> None:
+        """Read everything once more: whatever was written, it must be there to be read."""
+        tree = await self.stack.crawl()
+        assert len(tree) > 20
+
+
+def _text(response: Response) -> str:
+    return response.body[:600].decode("utf-8", "backslashreplace")

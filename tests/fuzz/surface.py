@@ -1,0 +1,123 @@
+"""What there is to ask: the templates of the OpenAPI document, and which resources fit them now.
+
+Knows only what a client can read. Needs nothing but the standard library: the hooks of
+schemathesis use it too, in an environment of their own.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+ROOT = "/redfish/v1"
+VERBS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
+WRITING = ("POST", "PATCH", "DELETE")
+_PARAMETER = re.compile(r"\{\w+\}")
+
+Tree = dict[str, dict[str, Any]]
+
+
+class Surface:
+    """Templates by URI and back, and the documents as they were last read."""
+
+    def __init__(self, openapi: dict[str, Any]) -> None:
+        self.schemas: dict[str, Any] = openapi["components"]["schemas"]
+        self.paths: dict[str, Any] = openapi["paths"]
+        self.tree: Tree = {}
+        self.allow: dict[str, tuple[str, ...]] = {}
+        self.at: dict[str, dict[str, None]] = {}
+        """Template -> what fits it, in the order in which it came."""
+        self.made: set[str] = set()
+        """What this run has created; it may be deleted."""
+        fixed = [path for path in self.paths if "{" not in path]
+        self._fixed = set(fixed)
+        self._patterns = [
+            (re.compile(_pattern(path)), path) for path in self.paths if path not in self._fixed
+        ]
+        self._known: dict[str, str | None] = {}
+
+    def template_of(self, uri: str) -> str | None:
+        """Return the template that `uri` fits, or None."""
+        if uri not in self._known:
+            found = uri if uri in self._fixed else None
+            if found is None:
+                fits = (path for pattern, path in self._patterns if pattern.fullmatch(uri))
+                found = next(fits, None)
+            self._known[uri] = found
+        return self._known[uri]
+
+    def learn(self, uri: str, document: dict[str, Any], allow: tuple[str, ...]) -> None:
+        """Take in a resource as it is now, and the actions that it names."""
+        self.tree[uri] = document
+        self._place(uri, allow)
+        for target in targets_of(document):
+            self._place(target, ("POST",))
+
+    def _place(self, uri: str, allow: tuple[str, ...]) -> None:
+        template = self.template_of(uri)
+        if template is not None:
+            self.allow[uri] = allow
+            self.at.setdefault(template, {})[uri] = None
+
+    def forget(self, uri: str) -> None:
+        """Drop a resource that is gone, and what is below it."""
+        below = f"{uri}/"
+        for known in [each for each in self.allow if each == uri or each.startswith(below)]:
+            self.tree.pop(known, None)
+            self.made.discard(known)
+            del self.allow[known]
+            self.at[str(self.template_of(known))].pop(known, None)
+
+    def members(self, template: str, method: str) -> list[str]:
+        """Return the URIs that fit a template and take a method now."""
+        return [uri for uri in self.at.get(template, ()) if method in self.allow[uri]]
+
+    def writable(self) -> set[tuple[str, str]]:
+        """Return (method, template) of every write that something there takes now."""
+        return {
+            (method, template)
+            for template, uris in self.at.items()
+            for uri in uris
+            for method in self.allow[uri]
+            if method in WRITING
+        }
+
+    def body_name(self, method: str, template: str) -> str | None:
+        """Return the name of the schema of the body that an operation takes."""
+        operation = self.paths.get(template, {}).get(method.lower(), {})
+        content = operation.get("requestBody", {}).get("content", {})
+        reference = content.get("application/json", {}).get("schema", {}).get("$ref")
+        return None if reference is None else str(reference).rpartition("/")[2]
+
+    def of_type(self, name: str, under: str = "") -> list[str]:
+        """Return the URIs of all resources of a type, "Zone" style, below a URI."""
+        ending = f".{name}"
+        return [
+            uri
+            for uri, document in self.tree.items()
+            if str(document.get("@odata.type", "")).endswith(ending) and uri.startswith(under)
+        ]
+
+
+def _pattern(template: str) -> str:
+    return "[^/]+".join(re.escape(part) for part in _PARAMETER.split(template))
+
+
+def targets_of(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the targets of the actions that a document names."""
+    actions = document.get("Actions")
+    for name, action in actions.items() if isinstance(actions, dict) else ():
+        if name.startswith("#") and isinstance(action, dict) and "target" in action:
+            yield str(action["target"])
+
+
+def links_in(value: object) -> Iterator[str]:
+    """Yield the URIs of all links in a document, without fragment and trailing slash."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "@odata.id" and isinstance(inner, str) and inner.startswith(ROOT):
+                yield inner.partition("#")[0].rstrip("/")
+            else:
+                yield from links_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from links_in(inner)
