@@ -42,7 +42,7 @@ def check_blocks(
         place = places.get(name)
         found += _taken(index, composition, block, place)
         found += _reserved(index, block, place, now_s, reservation)
-        found += _in_use(index, composition, block, place)
+        found += _in_use(index, block, place)
         found += _unavailable(index, block, place, status)
     return found
 
@@ -85,23 +85,18 @@ def _reserved(
             yield Violation(Rule.BLOCK_TAKEN, block.id, holder, place)
 
 
-def _in_use(
-    index: FabricIndex, composition: str, block: Block, place: str | None
-) -> Iterator[Violation]:
+def _in_use(index: FabricIndex, block: Block, place: str | None) -> Iterator[Violation]:
     """What somebody zoned, connected or bound by hand is not taken from under them."""
     if not block.sharing:
         for holder in sorted(holders_outside(index, block)):
-            if index.composition_holding(holder) != composition:
+            # What another composition holds is told by its system.
+            if index.composition_holding(holder) is None:
                 yield Violation(Rule.BLOCK_IN_USE, block.id, holder, place)
 
 
 def holders_outside(index: FabricIndex, block: Block) -> set[str]:
     """Return the zones, connections and vPPBs that have what is in the block, or a part of it."""
-    holders: set[str] = set()
-    for unit in block.units:
-        holders |= index.zones_taking(unit).keys()
-        holders = holders.union(*index.hosts_of(unit).values())
-    return holders
+    return index.holders_of_units(block.units)
 
 
 def _unavailable(
