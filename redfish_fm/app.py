@@ -7,7 +7,6 @@ import logging
 import random
 import secrets
 import signal
-import ssl
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,13 +21,12 @@ from redfish_fm.config import Config
 from redfish_fm.control.account_locks import keeper
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
-from redfish_fm.control.logbook import Logbook
 from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
-from redfish_fm.drivers.base import Driver
+from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
 from redfish_fm.lives import Kept, read_again
@@ -155,90 +153,124 @@ async def _serve(config: Config, reload: Reload, progress: Progress | None, kept
             powered_hosts(config, drivers, world.hosts, clock, fabric_clock)
         )
         faults = ordered_faults(config.faults, drivers, power, fabric_clock)
-        service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
-        imported_types = wanted_types(world, stored)
-        listening = listened_on(bound.sockets)
-        about = about_service(
-            config, service_uuid, bound.port, listening, certificates=not config.http
+        parts = await _parts(
+            config, tables, world, store, stored, drivers, power, clock, bound, folder
         )
-        own = add_to(world.documents, world.facts, about)
-        own_uri = HTTPS_CERTIFICATE.format(manager=own.manager_id, certificate="1")
-        https = certificate_documents(tables.catalog, own_uri, served=not config.http)
-        world.documents.update(https)
-        base = _base(config, tables, world, imported_types, service_uuid, own)
-        discovery = _discovery(config, bound, service_uuid, clock)
-        kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
-        identity = _identity(config, tables.catalog, store, kernel, clock)
-        await identity.load(stored.spaces)
-        kernel.writer.on_publish.append(identity.published)
-        kernel.start(stored)
-        itself = OwnManager(
-            config,
-            kernel,
-            store,
-            tables.catalog,
-            tables.registries,
-            clock,
-            discovery,
-            listening,
-            bound.port,
-        )
-        await itself.load(stored)
         del stored
-        certificates = _certificates(config, folder, own_uri, kernel, clock)
+        kernel, certificates = parts.kernel, parts.certificates
         reload.certificate = None if certificates.context is None else certificates
-        going_on = _run(kernel, identity, certificates, faults.schedule, discovery, itself.log)
-        running = asyncio.create_task(going_on)
+        running = asyncio.create_task(_run(parts, faults.schedule))
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
-        stack.push_async_callback(itself.close)
+        stack.push_async_callback(parts.itself.close)
         # The kernel closes the hardware, which nothing may befall any more by then.
         stack.push_async_callback(faults.close)
         # Nothing that an operator has to mend may fail from here on: the made password shows once.
         bound.claim()
-        await _first_start(config, kernel, tables.catalog, world, service_uuid)
+        await _first_start(config, kernel, tables.catalog, world, parts.uuid)
         fabrics = world.default_zones
         await kernel.writer.submit(lambda tip: keep_default_zones(fabrics, tip), "service")
-        service = Service(
-            tables.catalog,
-            tables.registries,
-            tables.privileges,
-            kernel.published,
-            CertificateWrites(certificates, clock, itself.commit).commit,
-            identity.sessions,
-            identity.accounts,
-            owner=kernel.operations.owner_of,
-            roles=identity.roles,
-            locks=identity.locks,
-            client_certificates=certificates.clients,
-            replay=kernel.retries.outcome,
-            task_result=kernel.operations.result,
-            odata_types=sorted(base.odata_types | imported_types),
-            served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
-            body_bytes_max=config.body_limit_bytes,
-            page_size=config.page_size,
-            headers=world.headers,
-            xml=world.xml,
-            emulation=emulation(config, identity.sessions.end_all, clock, own.manager),
-            tables=itself.tables,
-            moments=itself.moments,
-        )
-        service.on_audit.append(itself.audit)
-        return await _serve_http(
-            config,
-            stack,
-            bound,
-            certificates.context,
-            service,
-            kernel,
-            store,
-            clock,
-            discovery,
-            itself,
-            kept,
-            running,
-            stop,
-        )
+        service = _service(config, tables, world, parts, clock)
+        return await _serve_http(config, stack, bound, parts, service, clock, kept, running, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is made of a stored state and a world, and goes on until the end."""
+
+    uuid: str
+    odata_types: set[str]
+    base: Base
+    store: Store
+    kernel: Kernel
+    identity: Identity
+    itself: OwnManager
+    certificates: Certificates
+    discovery: Discovery
+
+
+async def _parts(
+    config: Config,
+    tables: _Tables,
+    world: World,
+    store: Store,
+    stored: StoredState,
+    drivers: Mapping[str, Driver],
+    power: PowerControl,
+    clock: Clock,
+    bound: Bound,
+    folder: Path,
+) -> _Parts:
+    """Make the parts and let them take over what is stored."""
+    catalog = tables.catalog
+    service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
+    imported_types = wanted_types(world, stored)
+    listening = listened_on(bound.sockets)
+    about = about_service(config, service_uuid, bound.port, listening, certificates=not config.http)
+    own = add_to(world.documents, world.facts, about)
+    own_uri = HTTPS_CERTIFICATE.format(manager=own.manager_id, certificate="1")
+    world.documents.update(certificate_documents(catalog, own_uri, served=not config.http))
+    base = _base(config, tables, world, imported_types, service_uuid, own)
+    discovery = _discovery(config, bound, service_uuid, clock)
+    kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
+    identity = _identity(config, catalog, store, kernel, clock)
+    await identity.load(stored.spaces)
+    kernel.writer.on_publish.append(identity.published)
+    kernel.start(stored)
+    itself = OwnManager(
+        config,
+        kernel,
+        store,
+        catalog,
+        tables.registries,
+        clock,
+        discovery,
+        listening,
+        bound.port,
+    )
+    await itself.load(stored)
+    return _Parts(
+        service_uuid,
+        base.odata_types | imported_types,
+        base,
+        store,
+        kernel,
+        identity,
+        itself,
+        _certificates(config, folder, own_uri, kernel, clock),
+        discovery,
+    )
+
+
+def _service(config: Config, tables: _Tables, world: World, parts: _Parts, clock: Clock) -> Service:
+    """Return what answers requests, with the audit log behind it."""
+    kernel, identity, itself = parts.kernel, parts.identity, parts.itself
+    service = Service(
+        tables.catalog,
+        tables.registries,
+        tables.privileges,
+        kernel.published,
+        CertificateWrites(parts.certificates, clock, itself.commit).commit,
+        identity.sessions,
+        identity.accounts,
+        owner=kernel.operations.owner_of,
+        roles=identity.roles,
+        locks=identity.locks,
+        client_certificates=parts.certificates.clients,
+        replay=kernel.retries.outcome,
+        task_result=kernel.operations.result,
+        odata_types=sorted(parts.odata_types),
+        served=lambda: [*parts.base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
+        body_bytes_max=config.body_limit_bytes,
+        page_size=config.page_size,
+        headers=world.headers,
+        xml=world.xml,
+        emulation=emulation(config, identity.sessions.end_all, clock, itself.uri),
+        tables=itself.tables,
+        moments=itself.moments,
+    )
+    service.on_audit.append(itself.audit)
+    return service
 
 
 def _stop_on_signals() -> asyncio.Event:
@@ -340,26 +372,19 @@ def _identity(
     return Identity(Accounts(), Roles(catalog.roles), sessions, keeper(kernel.writer))
 
 
-async def _run(
-    kernel: Kernel,
-    identity: Identity,
-    certificates: Certificates,
-    faults: Schedule | None,
-    discovery: Discovery,
-    logbook: Logbook,
-) -> None:
+async def _run(parts: _Parts, faults: Schedule | None) -> None:
     """Run the kernel, and beside it all that goes on with it, until the kernel has ended."""
     async with asyncio.TaskGroup() as tasks:
         beside = [
-            tasks.create_task(identity.run()),
-            tasks.create_task(certificates.run()),
-            tasks.create_task(discovery.run()),
-            tasks.create_task(logbook.run()),
+            tasks.create_task(parts.identity.run()),
+            tasks.create_task(parts.certificates.run()),
+            tasks.create_task(parts.discovery.run()),
+            tasks.create_task(parts.itself.log.run()),
         ]
         if faults is not None:
             beside.append(tasks.create_task(faults.run()))
         try:
-            await kernel.run()
+            await parts.kernel.run()
         finally:
             for task in beside:
                 task.cancel()
@@ -419,18 +444,15 @@ async def _serve_http(
     config: Config,
     stack: contextlib.AsyncExitStack,
     bound: Bound,
-    context: ssl.SSLContext | None,
+    parts: _Parts,
     service: Service,
-    kernel: Kernel,
-    store: Store,
     clock: Clock,
-    discovery: Discovery,
-    itself: OwnManager,
     kept: Kept,
     running: "asyncio.Task[None]",
     stop: asyncio.Event,
 ) -> bool:
     """Serve until told to stop, or to restart: then return True."""
+    kernel, store, itself = parts.kernel, parts.store, parts.itself
     server = HttpServer(
         service.handle,
         service.transport_error,
@@ -438,10 +460,10 @@ async def _serve_http(
         metrics=Metrics(lambda: [*kernel_samples(kernel, store), *server_samples(server)]).render,
         clock=clock,
     )
-    listener = await listen(server, bound, context)
+    listener = await listen(server, bound, parts.certificates.context)
     stack.push_async_callback(server.stop)
     stack.push_async_callback(listener.close)
-    stack.push_async_callback(discovery.close)
+    stack.push_async_callback(parts.discovery.close)
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()

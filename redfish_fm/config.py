@@ -119,7 +119,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     emulation_not_ready_s: Annotated[float, Meta(ge=0, le=3600)] = 0.0
     """How long a host takes no further command after its power has changed."""
     emulation_reset_outage_s: Annotated[float, Meta(ge=0, le=3600)] = 0.0
-    """How long the service answers 503 after Manager.Reset of its own manager; 0: no such reset."""
+    """How long the service plays to be away after Manager.Reset of its own manager; 0: it is."""
     emulation_reset_ends_sessions: bool = False
     """Whether such a reset ends all sessions."""
     http_redirect_port: Annotated[int, Meta(ge=0, le=65535)] | None = None

@@ -138,6 +138,11 @@ class OwnManager:
             self._uris.log: self._now,
         }
 
+    @property
+    def uri(self) -> str:
+        """The URI of the manager."""
+        return self._uris.manager
+
     async def load(self, stored: StoredState) -> None:
         """Take over what is kept of the log, and begin to listen for what leads to HTTPS.
 

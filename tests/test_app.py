@@ -130,6 +130,9 @@ async def test_a_part_that_ends_by_itself_ends_the_service_with_an_error(
         async with serving(ephemeral=True, admin_password=Secret("x")):
             (kernel,) = kernels
             await kernel.close()
+            # Nobody asks for the end before it was noticed.
+            for _ in range(20):
+                await asyncio.sleep(0)
     assert "ended by itself" in capsys.readouterr().err
 
 

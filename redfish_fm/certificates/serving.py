@@ -21,6 +21,7 @@ from redfish_fm.clocks import Clock
 from redfish_fm.config import Config
 from redfish_fm.control.base import parent_of
 from redfish_fm.control.published import Published
+from redfish_fm.fabric.health import Condition
 from redfish_fm.mapping import certificates as rules
 from redfish_fm.redfish.certificates import CERTIFICATE_LOCATIONS, CLIENT_AUTHORITIES
 from redfish_fm.redfish.changes import Change, Edit, Space
@@ -77,6 +78,7 @@ class Certificates:
         self._config = config
         self._folder = folder / "tls"
         self._uri = uri
+        self._manager = uri.partition("/NetworkProtocol/")[0]
         self._published = published
         self._clock = clock
         self.clients = ClientCertificates(clock.wall_s)
@@ -84,6 +86,7 @@ class Certificates:
             each for each, name in published.base.collections.items() if name == _COLLECTION
         )
         self._behind = False
+        self._ailing: dict[str, Condition] = {}
         self._served: _Served | None = None
         if not config.http:
             self._served = self._made(config)
@@ -229,10 +232,18 @@ class Certificates:
     def _show(self) -> None:
         now_s = self._clock.wall_s()
         patches: dict[str, Mapping[str, Any]] = {}
+        ailing: dict[str, Condition] = {}
         for uri, facts in self._facts().items():
             condition = rules.ailment(uri, facts.valid, now_s)
+            if condition is not None:
+                ailing[uri] = condition
             own = facts.properties if uri == self._uri else {}
             patches[uri] = {**own, "Status": rules.status(condition, facts.valid)}
+        told = [patches[uri]["Status"]["Conditions"][0] for uri in ailing]
+        patches[self._manager] = {"Status": rules.rollup(ailing.values(), told)}
+        for uri in [uri for uri, each in ailing.items() if self._ailing.get(uri) != each]:
+            log.warning("%s", ailing[uri].told)
+        self._ailing = ailing
         state = self._published.state
         members = (uri for place in sorted(self._collections) for uri in state.members_of(place))
         links = [{"@odata.id": uri} for uri in members]

@@ -71,6 +71,7 @@ class Logbook:
         self._waiting: list[LogRow] = []
         self._wake = asyncio.Event()
         self._failing = False
+        self._flushing = asyncio.Lock()
 
     @property
     def overflow(self) -> bool:
@@ -128,6 +129,10 @@ class Logbook:
 
     async def flush(self) -> bool:
         """Write what waits now and drop what is too much; return whether that worked."""
+        async with self._flushing:
+            return await self._flush()
+
+    async def _flush(self) -> bool:
         rows = [row for row in self._waiting if row.number > self._cleared]
         through = max(self._cleared, self._dropped, self._expired(rows))
         try:

@@ -14,7 +14,11 @@ from redfish_fm.fabric.values import Binding
 
 @dataclass(frozen=True, slots=True)
 class VcsFact:
-    """A virtual switch that can bind: who owns it and how far the host is away, in switch hops."""
+    """A virtual switch that can bind: who owns it and how far the host is away, in switch hops.
+
+    `latency_ns` and `bandwidth_mb_s` (per direction) are of the link by which the host comes in:
+    its own, or, on a chained switch, the one from `through`, the switch nearer to the host.
+    """
 
     fabric: str
     switch: str
@@ -24,6 +28,9 @@ class VcsFact:
     hops: int = 1
     port: str | None = None
     """The switch port by which the host comes in, as endpoints name it; None: not known."""
+    latency_ns: int | None = None
+    bandwidth_mb_s: int | None = None
+    through: str | None = None
 
 
 class BindingIndex(PartIndex):

@@ -40,7 +40,9 @@ class Block:
     `host` is set for a block that brings a host (compute), `units` are what its devices bind
     whole, `pools` the CapacityPools that parts are carved from. `kind` and `model` are what a
     request may ask for ("GPU", "NVMe", …); `switches` are where it is plugged, (fabric, switch).
-    `domain` is its failure domain, None where not known. Sizes in MiB.
+    `domain` is its failure domain, None where not known. Sizes in MiB. `latency_ns` is what its
+    own link adds to that of the switch, `bandwidth_mb_s` what it carries per direction; None where
+    not known. `core_count` is of a host.
     """
 
     id: str
@@ -57,6 +59,9 @@ class Block:
     capacity_mib: int = 0
     switches: tuple[tuple[str, str], ...] = ()
     domain: str | None = None
+    latency_ns: int | None = None
+    bandwidth_mb_s: int | None = None
+    core_count: int = 0
 
     @property
     def computes(self) -> bool:

@@ -2,11 +2,19 @@
 
 Pure. A put or remove costs the size of what it changes. Blocks are inventory or registered by
 clients; compositions and reservations are what clients make. DESIGN section 5, rule 5.
+
+What is free is on shelves (fabric.stock). A change only notes which blocks it concerns; they are
+put where they belong when placement asks next (fabric.stocktaking).
 """
 
-from redfish_fm.fabric.binding_index import BindingIndex
+from collections.abc import Iterable
+
+from redfish_fm.fabric.binding_index import BindingIndex, VcsFact
 from redfish_fm.fabric.composition import Block, Composition, Reservation
+from redfish_fm.fabric.part_index import Part, origin_of
 from redfish_fm.fabric.relation import Relation
+from redfish_fm.fabric.stock import Shelves
+from redfish_fm.fabric.values import CapacityPool, MemoryDomain
 
 
 class CompositionIndex(BindingIndex):
@@ -26,6 +34,12 @@ class CompositionIndex(BindingIndex):
         self._compositions_of_host: Relation[str, str] = Relation()
         self._composition_holding: Relation[str, str] = Relation()
         self._reservations_of_block: Relation[str, str] = Relation()
+        self._blocks_of_pool: Relation[str, str] = Relation()
+        self._blocks_like: Relation[tuple[str, str | None], str] = Relation()
+        self._vcss_of_host: Relation[str, tuple[str, str]] = Relation()
+        self.shelves = Shelves()
+        self.unshelved: set[str] = set()
+        """Blocks whose place on the shelves is not known any more."""
 
     # -- changes -----------------------------------------------------------------------------
 
@@ -35,6 +49,9 @@ class CompositionIndex(BindingIndex):
         self.blocks[block.id] = block
         self._blocks_of_unit.add(block.units, block.id)
         self._blocks_of_host.add(_some(block.host), block.id)
+        self._blocks_of_pool.add(block.pools, block.id)
+        self._blocks_like.add(_likes(block), block.id)
+        self.unshelved.add(block.id)
         self.work += 1 + len(block.units)
 
     def remove_block(self, block_id: str) -> None:
@@ -43,6 +60,9 @@ class CompositionIndex(BindingIndex):
         if before is not None:
             self._blocks_of_unit.remove(before.units, block_id)
             self._blocks_of_host.remove(_some(before.host), block_id)
+            self._blocks_of_pool.remove(before.pools, block_id)
+            self._blocks_like.remove(_likes(before), block_id)
+            self.unshelved.add(block_id)
             self.work += 1 + len(before.units)
 
     def put_composition(self, composition: Composition) -> None:
@@ -52,6 +72,7 @@ class CompositionIndex(BindingIndex):
         self._compositions_of_block.add(composition.blocks, composition.id)
         self._compositions_of_host.add(_some(composition.host), composition.id)
         self._composition_holding.add(composition.holdings, composition.id)
+        self._composition_moved(composition)
         self.work += 1 + len(composition.blocks) + len(composition.holdings)
 
     def remove_composition(self, composition_id: str) -> None:
@@ -61,6 +82,7 @@ class CompositionIndex(BindingIndex):
             self._compositions_of_block.remove(before.blocks, composition_id)
             self._compositions_of_host.remove(_some(before.host), composition_id)
             self._composition_holding.remove(before.holdings, composition_id)
+            self._composition_moved(before)
             self.work += 1 + len(before.blocks) + len(before.holdings)
 
     def put_reservation(self, reservation: Reservation) -> None:
@@ -127,6 +149,91 @@ class CompositionIndex(BindingIndex):
         """Return the blocks that bring the host."""
         return self._blocks_of_host.get(host)
 
+    def holders_of_units(self, units: Iterable[str]) -> set[str]:
+        """Return the zones, connections and vPPBs that have the units, or parts of them."""
+        holders: set[str] = set()
+        for unit in units:
+            holders |= self.zones_taking(unit).keys()
+            holders = holders.union(*self.hosts_of(unit).values())
+        return holders
+
+    def blocks_like(self, kind: str, model: str | None) -> int:
+        """Return how many blocks there are of that kind and model, free or not; None: any model."""
+        return self._blocks_like.count((kind, model))
+
+    def part_count(self, pool_id: str) -> int:
+        """Return how many parts are cut out of a pool, without listing them."""
+        domains = self._domains_of_pool.get(pool_id) - {pool_id}
+        return sum(map(self._parts_of.count, (pool_id, *domains)))
+
+    def vcss_of_host(self, host: str) -> list[VcsFact]:
+        """Return the virtual switches of a host, on all switches of all fabrics, in no order."""
+        return [self.vcss[key] for key in self._vcss_of_host.each(host)]
+
+    # -- what is not on its shelf any more ---------------------------------------------------
+
+    def put_vcs(self, vcs: VcsFact) -> None:
+        """Describe a virtual switch. Raises ValueError if another fabric has that switch id."""
+        super().put_vcs(vcs)
+        self._vcss_of_host.add(_some(vcs.host), (vcs.switch, vcs.vcs))
+        self.unshelved |= self.blocks_of_host(vcs.host or "")
+
+    def remove_vcs(self, switch: str, vcs: str) -> None:
+        """Forget a virtual switch; unknown ones are ignored."""
+        before = self.vcss.get((switch, vcs))
+        super().remove_vcs(switch, vcs)
+        if before is not None:
+            self._vcss_of_host.remove(_some(before.host), (switch, vcs))
+            self.unshelved |= self.blocks_of_host(before.host or "")
+
+    def put_pool(self, pool: CapacityPool) -> None:
+        """Describe a pool of capacity."""
+        super().put_pool(pool)
+        self.unshelved |= self._blocks_of_pool.get(pool.id)
+
+    def remove_pool(self, pool_id: str) -> None:
+        """Forget a pool; what was cut out of it stays. Unknown ones are ignored."""
+        super().remove_pool(pool_id)
+        self.unshelved |= self._blocks_of_pool.get(pool_id)
+
+    def put_domain(self, domain: MemoryDomain) -> None:
+        """Describe a memory domain."""
+        super().put_domain(domain)
+        self._origin_moved(domain.id)
+
+    def remove_domain(self, domain_id: str) -> None:
+        """Forget a memory domain; its chunks stay. Unknown ones are ignored."""
+        self._origin_moved(domain_id)
+        super().remove_domain(domain_id)
+
+    def _composition_moved(self, composition: Composition) -> None:
+        self.unshelved.update(composition.blocks)
+        self.unshelved |= self.blocks_of_host(composition.host or "")
+
+    def _units_moved(self, units: Iterable[str]) -> None:
+        """Follow units that somebody took or gave back; what is around them goes with them."""
+        for unit in units:
+            for each in (unit, *self.units_around(unit)):
+                self.unshelved.update(self._blocks_of_unit.each(each))
+
+    def _shift(self, unit_id: str, weight: int) -> None:
+        super()._shift(unit_id, weight)
+        self._units_moved((unit_id,))
+
+    def _count(self, part: Part, weight: int) -> None:
+        super()._count(part, weight)
+        self._origin_moved(origin_of(part) or "")
+
+    def _origin_moved(self, origin: str) -> None:
+        domain = self.domains.get(origin)
+        pools = (origin,) if domain is None or domain.pool is None else (origin, domain.pool)
+        for pool in pools:
+            self.unshelved.update(self._blocks_of_pool.each(pool))
+
 
 def _some(host: str | None) -> tuple[str, ...]:
     return () if host is None else (host,)
+
+
+def _likes(block: Block) -> tuple[tuple[str, str | None], ...]:
+    return (block.kind, block.model), (block.kind, None)

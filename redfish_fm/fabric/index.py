@@ -323,6 +323,8 @@ class FabricIndex(CompositionIndex):
             self.work += 1
             return
         self._effects.pop(holder, None)
+        moved = (before.reach ^ after.reach) | (before.parts ^ after.parts)
+        self._units_moved({unit for unit, _ in moved} | (before.granted ^ after.granted))
         for unit, host in before.reach - after.reach:
             self._reach.add(unit, host, holder, -1)
         for unit, host in after.reach - before.reach:

@@ -1,15 +1,333 @@
 """Chooses the host, devices and memory of a system that a client describes by wishes.
 
-Pure and deterministic: the same index gives the same answer.
+Pure and deterministic: the same index gives the same answer, so a preview tells what will be. Hosts
+are examined by where they stand (fabric.stock): one place for each look, and of the hosts there the
+one that fits best. The declared order between hosts: the wishes' scores in the client's order
+(placement_devices, memory_policy), then the host with the fewest cores and the least memory that
+will do, then the ids of the switches it reaches, then its own. docs/placement.md says it in words.
 """
 
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
 from redfish_fm.fabric.cases import TargetStatus
+from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.placement_values import Placement, Rejections, Request
+from redfish_fm.fabric.model import Place as BindPlace
+from redfish_fm.fabric.paths import by_id
+from redfish_fm.fabric.placement_market import Market
+from redfish_fm.fabric.placement_reach import Reach, Stand
+from redfish_fm.fabric.placement_reasons import Refused, reasons
+from redfish_fm.fabric.placement_search import AnyWish, Met, meet
+from redfish_fm.fabric.placement_values import (
+    ComputeWish,
+    Cut,
+    Found,
+    Group,
+    Placement,
+    Reason,
+    Rejection,
+    Rejections,
+    Request,
+    Wish,
+)
+from redfish_fm.fabric.stock import MachineSort, place_order
+from redfish_fm.fabric.stock import Place as Standing
+from redfish_fm.fabric.stocktaking import place_of, settle
 
 
 def place(
-    index: FabricIndex, request: Request, *, now_s: float, status: TargetStatus
+    index: FabricIndex,
+    request: Request,
+    *,
+    now_s: float,
+    status: TargetStatus,
+    occupied: Container[BindPlace] = (),
 ) -> Placement | Rejections:
-    """Return where the wishes are met best, or why no candidate meets them."""
-    raise NotImplementedError
+    """Return where the wishes are met best, or why no candidate meets them.
+
+    `now_s` is wall time (reservations run out); `status` tells the last observed state of an
+    endpoint; `occupied` are vPPBs that must not be taken although nothing is wanted there. Changes
+    nothing in `index` but what it keeps for itself.
+    """
+    settle(index)
+    market = Market(index, request, now_s, status, occupied)
+    refused = _named(market)
+    if refused:
+        return Rejections(tuple(refused))
+    wishes: tuple[AnyWish, ...] = (*request.devices, *request.memory)
+    found = _Found()
+    for stands in _stands(market, found):
+        _examine(market, stands, wishes, found)
+    if found.best is None:
+        return found.rejections()
+    return _answer(market, found.best)
+
+
+# -- examining hosts ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    stand: Stand
+    met: tuple[Met, ...]
+    latency_ns: int
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        return (
+            tuple(met.score for met in self.met),
+            (self.stand.core_count, self.stand.memory_mib),
+            place_order(self.stand.place),
+            by_id(self.stand.compute or self.stand.host),
+        )
+
+
+class _Found:
+    """The best candidate so far, and why the others will not do."""
+
+    def __init__(self) -> None:
+        self.best: _Candidate | None = None
+        self.hosts: list[Rejection] = []
+        self._refused: list[tuple[Refused, int]] = []
+
+    @property
+    def examined(self) -> bool:
+        """Whether any host was looked at more closely."""
+        return self.best is not None or bool(self._refused)
+
+    def add(self, candidate: _Candidate) -> None:
+        if self.best is None or candidate.order < self.best.order:
+            self.best = candidate
+
+    def refuse(self, refused: Refused, alike: int) -> None:
+        self._refused.append((refused, alike))
+
+    def rejections(self) -> Rejections:
+        """Return what the host that came nearest could not meet, with the best there is."""
+        rows = list(self.hosts)
+        for refused, alike in self._refused:
+            rows += (replace(row, alike=alike) for row in (*refused.unmet, *refused.groups))
+        if not self._refused:
+            return Rejections(tuple(self.hosts[:1]), tuple(rows))
+        nearest = min(self._refused, key=lambda each: len(each[0].unmet))[0]
+        return Rejections(tuple(map(self._whole, nearest.unmet)), tuple(rows))
+
+    def _whole(self, row: Rejection) -> Rejection:
+        """Return the row with the most (of latencies and sizes: the least) that any host has."""
+        same = [
+            each.available
+            for refused, _ in self._refused
+            for each in refused.unmet
+            if (each.wish, each.reason) == (row.wish, row.reason) and each.available is not None
+        ]
+        better = min if row.reason in (Reason.LATENCY, Reason.GRANULARITY) else max
+        return replace(
+            row, group=Group.REQUEST, candidate="", available=better(same, default=row.available)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Hosts that are examined together: the first that gives a clean answer speaks for all."""
+
+    stands: Iterator[Stand]
+    count: int
+
+
+def _examine(market: Market, alike: _Alike, wishes: Sequence[AnyWish], found: _Found) -> None:
+    """Examine hosts that differ in nothing that shelves know, until one differs in nothing else.
+
+    What shelves do not know (reservations, health, vPPBs in use) may refuse a host, or a device
+    that only it reaches; then the next is asked.
+    """
+    for number, stand in enumerate(alike.stands):
+        market.index.work += 1
+        before = market.refused
+        reach = Reach(market, stand)
+        whole = tuple(reach.vppbs.values()) == stand.place.vppbs
+        strange = [block for block in _named_blocks(market) if not reach.take_block(block)]
+        met = None if strange else meet(reach, wishes)
+        if met is not None:
+            found.add(_Candidate(stand, met, _latency(reach, met)))
+        elif strange:
+            rows = tuple(
+                Rejection(Group.BLOCK, block.id, Reason.NO_PATH, "/blocks") for block in strange
+            )
+            found.refuse(Refused(rows, ()), 0)
+        clean = whole and market.refused == before
+        if met is None and not strange:
+            found.refuse(reasons(reach, wishes), alike.count - number - 1 if clean else 0)
+        if clean:
+            return
+
+
+def _latency(reach: Reach, met: Sequence[Met]) -> int:
+    rooms = {
+        part.block: way.latency_ns + (reach.market.index.blocks[part.block].latency_ns or 0)
+        for each in met
+        for part in each.parts
+        if (way := reach.way(reach.market.index.blocks[part.block].switches)) is not None
+    }
+    devices = [reach.latency_ns(sort) for each in met for sort, _ in each.picks]
+    return max((*devices, *rooms.values()), default=0)
+
+
+# -- which hosts -------------------------------------------------------------------------------
+
+
+def _stands(market: Market, found: _Found) -> Iterator[_Alike]:
+    """Yield the hosts to examine; those that will not do at once are refused in `found`."""
+    request, index = market.request, market.index
+    if request.system is not None:
+        system = index.compositions.get(request.system)
+        host = request.system if system is None or system.host is None else system.host
+        yield _Alike(iter([Stand(host, place_of(index, host))]), 1)
+        return
+    named = [block for block in _named_blocks(market) if block.computes]
+    if request.compute.host is not None and not named:
+        blocks = sorted(index.blocks_of_host(request.compute.host), key=by_id)
+        named = [index.blocks[block] for block in blocks][:1]
+        if not named:
+            found.hosts.append(_host_row(request.compute, request.compute.host, Reason.NO_HOST))
+            return
+    if named:
+        yield from _one_host(market, named[0], found)
+        return
+    yield from _any_host(market, found)
+
+
+def _one_host(market: Market, block: Block, found: _Found) -> Iterator[_Alike]:
+    wish, host = market.request.compute, block.host or ""
+    if not market.takable(block):
+        found.hosts.append(_host_row(wish, host, Reason.HOST_TAKEN))
+        return
+    sort = MachineSort(block.model, block.core_count, block.capacity_mib)
+    lack = _lack(wish, sort)
+    if lack is not None:
+        found.hosts.append(replace(lack, candidate=host))
+        return
+    stand = Stand(
+        host, place_of(market.index, host), block.id, block.core_count, block.capacity_mib
+    )
+    yield _Alike(iter([stand]), 1)
+
+
+def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
+    wish, shelves = market.request.compute, market.index.shelves
+    lacking: dict[Reason, Rejection] = {}
+    for places in list(shelves.looks()):
+        market.index.work += 1
+        sorts = shelves.machine_sorts(places[0])
+        fitting = [sort for sort in sorts if _lack(wish, sort) is None]
+        for lack in (_lack(wish, sort) for sort in sorts):
+            if lack is not None:
+                best = lacking.setdefault(lack.reason, lack)
+                if (lack.available or 0) > (best.available or 0):
+                    lacking[lack.reason] = lack
+        for sort in sorted(
+            fitting, key=lambda each: (each.core_count, each.memory_mib, each.model)
+        ):
+            count = len(places)
+            yield _Alike(_machines(market, places, sort, found), count)
+    found.hosts += lacking.values()
+    if not found.hosts and not found.examined:
+        found.hosts.append(_host_row(wish, "", Reason.HOST_TAKEN, 1, 0))
+
+
+def _machines(
+    market: Market, places: Sequence[Standing], sort: MachineSort, found: _Found
+) -> Iterator[Stand]:
+    """Yield the free hosts of a sort at places that look alike, by place and id."""
+    for each in places:
+        for name in market.index.shelves.machines(each, sort):
+            block = market.index.blocks[name]
+            if market.takable(block):
+                yield Stand(block.host or "", each, name, sort.core_count, sort.memory_mib)
+            else:
+                row = _host_row(market.request.compute, block.host or "", Reason.HOST_TAKEN)
+                found.hosts.append(row)
+
+
+def _lack(wish: ComputeWish, sort: MachineSort) -> Rejection | None:
+    """Return what a sort of hosts has too little of."""
+    if wish.model not in (None, sort.model):
+        return _host_row(wish, "", Reason.MODEL)
+    if sort.core_count < wish.core_count_min:
+        return _host_row(wish, "", Reason.CORES, wish.core_count_min, sort.core_count)
+    if sort.memory_mib < wish.memory_mib_min:
+        return _host_row(wish, "", Reason.HOST_MEMORY, wish.memory_mib_min, sort.memory_mib)
+    return None
+
+
+def _host_row(
+    wish: ComputeWish,
+    host: str,
+    reason: Reason,
+    requested: int | None = None,
+    available: int | None = None,
+) -> Rejection:
+    return Rejection(Group.HOST, host, reason, wish.name, requested, available)
+
+
+# -- what the client named ---------------------------------------------------------------------
+
+
+def _named_blocks(market: Market) -> list[Block]:
+    """Return the blocks that the client named and the system has not already."""
+    own = frozenset(market.own_blocks())
+    names = dict.fromkeys(market.request.blocks)
+    return [market.index.blocks[name] for name in names if name not in own]
+
+
+def _named(market: Market) -> list[Rejection]:
+    """Return why named blocks can not be taken, whatever host it will be."""
+    found = []
+    for name in dict.fromkeys(market.request.blocks):
+        block = market.index.blocks.get(name)
+        # A system that is there has its host.
+        second = block is not None and block.computes and market.request.system is not None
+        if block is None or second or not market.takable(block):
+            found.append(Rejection(Group.BLOCK, name, Reason.BLOCK))
+    return found
+
+
+# -- the answer --------------------------------------------------------------------------------
+
+
+def _answer(market: Market, best: _Candidate) -> Placement:
+    cuts: list[Cut] = []
+    chunks: list[Found] = []
+    for met in best.met:
+        for part in met.parts:
+            if part.source is not None:
+                source = part.source
+                cuts.append(
+                    Cut(
+                        part.block,
+                        source.pool,
+                        part.size_mib,
+                        source.ld,
+                        met.wish.name,
+                        part.copy,
+                    )
+                )
+            elif part.chunk is not None:
+                chunks.append(
+                    Found(part.block, part.chunk, part.size_mib, met.wish.name, part.copy)
+                )
+    devices = tuple(met.blocks for met in best.met if isinstance(met.wish, Wish))
+    named = [block.id for block in _named_blocks(market) if not block.computes]
+    chosen = [block for blocks in devices for block in blocks]
+    homes = [part.block for met in best.met for part in met.parts]
+    own = market.own_blocks()
+    blocks = dict.fromkeys((*named, *chosen, *homes))
+    return Placement(
+        best.stand.host,
+        best.stand.compute,
+        tuple(block for block in blocks if block not in own),
+        devices,
+        tuple(cuts),
+        tuple(chunks),
+        best.latency_ns,
+    )

@@ -2,7 +2,7 @@
 
 Pure values, made by mapping of constrained requests and read by it again. Ids are opaque strings;
 in the running service they are the URIs of the resources. Capacities in MiB, latencies in ns from
-the host's port to the device, bandwidths in GB/s per direction.
+the host to the device, bandwidths in MB/s per direction.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Wish:
     model: str | None = None
     manufacturer: str | None = None
     capacity_mib_min: int = 0
-    bandwidth_gbps_min: float = 0.0
+    bandwidth_mb_s_min: int = 0
     latency_ns_max: int | None = None
     same_switch: bool = False
     spread: bool = False
@@ -164,14 +164,16 @@ class Reason(Enum):
     HOST_TAKEN = "the host is in another system, or reserved"
     BLOCK = "the named block can not be taken"
     NO_HOST = "no such host"
+    TOGETHER = "each wish alone could be met, but not all together"
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """Why one candidate was rejected. `candidate` is its id ("" for the whole request).
 
-    `wish` is the name of the wish, "" for compute. `requested` and `available` are counts, MiB or
-    ns, as the reason says; None where nothing is counted.
+    `wish` is the name of the wish. `requested` and `available` are counts, MiB or ns, as the
+    reason says; None where nothing is counted. `alike`: so many further candidates are in exactly
+    the same state and were rejected for the same reason.
     """
 
     group: Group
@@ -180,6 +182,7 @@ class Rejection:
     wish: str = ""
     requested: int | None = None
     available: int | None = None
+    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)

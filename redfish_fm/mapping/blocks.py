@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from redfish_fm.fabric.composition import Block, BlockType
 from redfish_fm.fabric.model import Attachment, Device, DeviceKind, Host, Inventory, PortId
+from redfish_fm.fabric.paths import link_mb_s
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.device_cores import core_uri
@@ -116,6 +117,7 @@ def _put_host(out: Rendering, host: Host, inside: Mapping[str, list[str]]) -> No
         model="" if host.part is None else host.part.model,
         capacity_mib=host.memory_mib,
         domain=host.domain,
+        core_count=host.core_count,
     )
     out.facts.blocks[uri] = block
     out.put(
@@ -199,6 +201,8 @@ def _put_whole(
         capacity_mib=device.capacity_mib,
         switches=switches,
         domain=device.domain,
+        latency_ns=device.link.latency_ns or None,
+        bandwidth_mb_s=link_mb_s(device.link.gen, device.link.lanes),
     )
     out.facts.parts_of[uri] = min(units)
     named = _LINKED.get(device.kind)
@@ -227,6 +231,8 @@ def _put_shared(
         capacity_mib=device.capacity_mib,
         switches=switches,
         domain=device.domain,
+        latency_ns=device.link.latency_ns or None,
+        bandwidth_mb_s=link_mb_s(device.link.gen, device.link.lanes),
     )
     facts.parts_of[uri] = unit
     _put(out, uri, device, device.name, _UNUSED_SHARED, linked)

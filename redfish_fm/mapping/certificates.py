@@ -7,12 +7,12 @@ both or neither. The key of a GenerateCSR waits in SECRET space under the collec
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from redfish_fm.fabric.health import Condition, Health
+from redfish_fm.fabric.health import Condition, Health, worst
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.conditions import condition_document, trouble
 from redfish_fm.mapping.drafts import Draft, Tip
@@ -149,6 +149,14 @@ def next_change_s(valid: tuple[float, float], now_s: float) -> float | None:
     start_s, end_s = valid
     times = [start_s, *(end_s - left_s for left_s, _, _ in EXPIRY)]
     return min((each for each in times if each > now_s), default=None)
+
+
+def rollup(ailing: Collection[Condition], told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the Status of whoever uses the certificates shows; `told` as in theirs."""
+    shown: dict[str, Any] = {"HealthRollup": worst(each.severity for each in ailing).value}
+    if told:
+        shown["Conditions"] = list(told)
+    return shown
 
 
 def status(condition: Condition | None, valid: tuple[float, float]) -> dict[str, Any]:

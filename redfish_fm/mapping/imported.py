@@ -29,6 +29,7 @@ from redfish_fm.mapping.imported_switches import derive_inventories
 from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.imported_units import read_units
 from redfish_fm.mapping.links import strip_inverse
+from redfish_fm.mapping.read_compositions import read_block
 from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
 
 REPLACED = (
@@ -101,6 +102,9 @@ def analyse(documents: Documents) -> Imported:
     read_hosts(tree, facts)
     read_cabling(tree, facts, findings)
     read_units(tree, facts, findings)
+    facts.blocks |= {
+        uri: read_block(uri, each, facts) for uri, each in tree.of_type("ResourceBlock")
+    }
     findings += exempt_devices(tree)
     fabrics = _derive(tree, facts, findings)
     hosts = resettable_hosts(tree, facts, {host.id for each in fabrics for host in each.hosts})

@@ -73,8 +73,8 @@ def _layout(facts: Facts) -> _Layout:
     for found in ports.values():
         found.sort()
     devices: dict[str, set[str]] = {}
-    for unit, port in facts.resource_ports.items():
-        place = facts.port_at(port)
+    for unit, where in facts.resource_ports.items():
+        place = facts.port_at(where)
         if place is not None:
             devices.setdefault(place[0], set()).add(unit.rsplit(LDS, 1)[0])
     in_order = {fabric: sorted(found) for fabric, found in devices.items()}

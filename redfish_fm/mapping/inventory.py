@@ -24,6 +24,7 @@ from redfish_fm.fabric.model import (
     VirtualSwitch,
     VppbId,
 )
+from redfish_fm.fabric.paths import link_mb_s
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.blocks import render_blocks
@@ -330,7 +331,17 @@ def _put_vcss(out: Rendering, fabric: str, switch: Switch) -> None:
 def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) -> None:
     host = None if vcs.host is None else system_uri(vcs.host)
     upstream = out.facts.port_uris.get((fabric, PortId(switch.id, vcs.upstream_port)))
-    fact = VcsFact(fabric, switch.id, vcs.id, host, vcs.vppb_count, port=upstream)
+    link = next((port.link for port in switch.ports if port.id.port == vcs.upstream_port), None)
+    fact = VcsFact(
+        fabric,
+        switch.id,
+        vcs.id,
+        host,
+        vcs.vppb_count,
+        port=upstream,
+        latency_ns=None if link is None else link.latency_ns or None,
+        bandwidth_mb_s=None if link is None else link_mb_s(link.gen, link.lanes),
+    )
     out.facts.vcss.append(fact)
     if switch.protocol != "CXL":
         return

@@ -159,6 +159,13 @@ class Service:
             refusal, response = error, self._answers.refusal(error)
             if isinstance(error, LoginRefused) and request.method in READING:
                 self._auditor.refused(request, uri, error)
+        except BaseException:
+            # A defect, which the server answers 500: what was done by then may stand.
+            if request.method not in READING:
+                refusal = RedfishError(500, (messages.internal_error(),))
+                response = self._answers.refusal(refusal)
+                self._auditor.written(request, uri, principal, response, refusal)
+            raise
         if request.method == "HEAD":
             length = {"Content-Length": str(len(response.body))}
             response = Response(response.status, {**response.headers, **length})

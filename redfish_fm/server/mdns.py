@@ -60,8 +60,9 @@ class MdnsAnnouncer:
         ways += sorted({each.index for each in self._places if each.ip.version == 6})
         try:
             self._zeroconf = AsyncZeroconf(interfaces=ways)
-        except OSError as error:
-            log.warning("no mDNS: %s", error.strerror or error)
+        except (OSError, RuntimeError) as error:
+            # RuntimeError is zeroconf's word for an interface that has gone meanwhile.
+            log.warning("no mDNS: %s", error)
             return
         self._registering = asyncio.create_task(self._register(self._zeroconf))
 

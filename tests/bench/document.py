@@ -1,7 +1,7 @@
 """docs/performance.md, made of the figures of one run, so that nobody types any.
 
-    python -m tests.bench --json docs/performance.json
-    python -m tests.bench.document docs/performance.json > docs/performance.md
+python -m tests.bench --json docs/performance.json
+python -m tests.bench.document docs/performance.json > docs/performance.md
 """
 
 import sys
@@ -29,31 +29,32 @@ Made by `python -m tests.bench.document` of what `make bench` measured; not edit
 _OURS = """
 ## What it costs
 
-Ratios compare CPU time of the server process with that of a bare aiohttp `web.Application` whose handler repeats the
-same bytes and headers (of a POST: reads the body first). Both run by turns, round by round; the figure is the median of
-the rounds' ratios, so that what else the machine does disturbs both. Requests per second of one run are no figure: they
-are those of the machine.
+Ratios compare CPU time of the server process with that of a bare aiohttp `web.Application` whose
+handler repeats the same bytes and headers (of a POST: reads the body first). Both run by turns,
+round by round; the figure is the median of the rounds' ratios, so that what else the machine does
+disturbs both. Requests per second of one run are no figure: they are those of the machine.
 
 """
 
 _SAME = """
 ## What does not depend on the size
 
-These hold by tests that count work (documents parsed and rendered, index entries, candidates looked at, lines run), not
-time:
+These hold by tests that count work (documents parsed and rendered, index entries, candidates
+looked at, lines run), not time:
 
 | what | test |
 |---|---|
 | a change of the index, at 1,000 and 100,000 endpoints | `tests/fabric/test_index.py` |
 | a new zone, connection or other wish, at 100,000 endpoints | `tests/fabric/test_costs.py` |
-| a write from request to publication, at 1,000 and 100,000 endpoints | `tests/control/test_work.py` |
+| a write, from request to publication, at 100,000 endpoints | `tests/control/test_work.py` |
 | a look at a fabric with one changed port | `tests/mapping/test_observed.py` |
 | the longest time a first look keeps others waiting | `tests/mapping/test_observed_parts.py` |
 
 ## Other services
 
-As a client sees them, one after the other on this machine, each answering GET of one resource to 8 connections: what a
-request costs their machine is not known. They differ in what an answer takes (documents, authentication, TLS).
+As a client sees them, one after the other on this machine, each answering GET of one resource to
+8 connections: what a request costs their machine is not known. They differ in what an answer
+takes (documents, authentication, TLS).
 
 """
 
@@ -63,9 +64,10 @@ _REPEAT = """
     make bench ARGS='--json docs/performance.json'
     python -m tests.bench.document docs/performance.json > docs/performance.md
 
-On a machine that does nothing else, three times; `--row NAME` takes one row, `--rounds N` more rounds smooth a noisy
-machine. Another service that runs already is compared with `--peer 'NAME=http://127.0.0.1:5000/redfish/v1/'`, which may
-be given several times. The `load` above is the system's load average when the run began.
+On a machine that does nothing else, three times; `--row NAME` takes one row, `--rounds N` more
+rounds smooth a noisy machine. Another service that runs already is compared with `--peer
+'NAME=http://127.0.0.1:5000/redfish/v1/'`, which may be given several times. The `load` above is
+the system's load average when the run began.
 """
 
 

@@ -73,7 +73,7 @@ def run_load(load: Load, now_s: Callable[[], float]) -> tuple[float, Outcome]:
         return (now_s() - before_s) / load.requests, outcome
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """Asks, reads one answer by its Content-Length or its last chunk, asks again."""
 
     def __init__(self, next_request: Callable[[], bytes | None]) -> None:
@@ -166,7 +166,7 @@ async def _run(load: Load) -> Outcome:
     connections = []
     for _ in range(load.connections):
         _, connection = await loop.create_connection(
-            lambda: _Connection(next_request), load.host, load.port, ssl=context
+            lambda: Connection(next_request), load.host, load.port, ssl=context
         )
         connections.append(connection)
     await _phase(connections)
@@ -181,7 +181,7 @@ async def _run(load: Load) -> Outcome:
     return Outcome(dict(statuses), _at(times, 0.5), _at(times, 0.99))
 
 
-async def _phase(connections: list[_Connection]) -> None:
+async def _phase(connections: list[Connection]) -> None:
     loop = asyncio.get_running_loop()
     for connection in connections:
         connection.done = loop.create_future()

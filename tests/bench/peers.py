@@ -41,9 +41,7 @@ class Peer:
         return cls(name, load)
 
 
-def compared(
-    launcher: Launcher, peers: Sequence[Peer], rounds: int, requests: int
-) -> list[Figure]:
+def compared(launcher: Launcher, peers: Sequence[Peer], rounds: int, requests: int) -> list[Figure]:
     """Return what a client sees of ours and of each peer, by turns; ours over plain HTTP.
 
     The same path is asked of ours as of the first peer: usually the service root.

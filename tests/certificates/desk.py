@@ -23,6 +23,7 @@ from redfish_fm.control.tip import TipView
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
+from redfish_fm.mapping.uris import MANAGER as MANAGER_TEMPLATE
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.certificates import certificate_documents
 from redfish_fm.redfish.changes import Edit, Space
@@ -43,6 +44,7 @@ from tests.redfish.house import SECRET, SteppedClock
 
 OWN = HTTPS_CERTIFICATE.format(manager="FabricManager", certificate="1")
 OWNS = OWN.rpartition("/")[0]
+MANAGER = MANAGER_TEMPLATE.format(manager="FabricManager")
 GENERATE = "/redfish/v1/CertificateService/Actions/CertificateService.GenerateCSR"
 REPLACE = "/redfish/v1/CertificateService/Actions/CertificateService.ReplaceCertificate"
 DAY_S = 86_400.0
@@ -177,6 +179,7 @@ def _base(config: Config, further: dict[str, dict[str, Any]]) -> Base:
     documents = {
         **service_documents(CATALOG, REGISTRIES, PRIVILEGES, uuid=uuid, product_version="0"),
         **certificate_documents(CATALOG, OWN, served=not config.http),
+        MANAGER: {"@odata.id": MANAGER, "@odata.type": CATALOG.types["Manager"].odata_type},
         **further,
     }
     return Base(documents, Facts())

@@ -16,7 +16,7 @@ from redfish_fm.store.memory import DurableState
 from tests.certificates_made import Made, an_authority, made
 from tests.redfish.builders import keys, related
 
-from .desk import DAY_S, OWN, Desk, a_desk
+from .desk import DAY_S, MANAGER, OWN, Desk, a_desk
 
 ROOT = an_authority()
 ANNE = "/redfish/v1/AccountService/Accounts/anne"
@@ -62,6 +62,17 @@ async def test_expiry_shows_as_health_in_time(desk: Desk) -> None:
         ("Critical", ["n 7 days"]),
         ("Critical", [" expired"]),
     ]
+
+
+async def test_the_manager_shows_what_ails_its_certificates(desk: Desk, caplog) -> None:
+    await served_for(desk, 60)
+    assert (await desk.get(MANAGER))["Status"]["HealthRollup"] == "OK"
+    (condition,) = (await after(desk, 31 * DAY_S))["Conditions"]
+    shown = (await desk.get(MANAGER))["Status"]
+    assert shown == {"HealthRollup": "Warning", "Conditions": [condition]}
+    # The log says it once, not at every look.
+    await after(desk, DAY_S)
+    assert caplog.text.count("expires in less than 30 days") == 1
 
 
 async def test_a_condition_says_which_certificate_and_since_when(desk: Desk) -> None:

@@ -60,3 +60,12 @@ def test_headers_that_are_never_sent_again_are_not_recorded_either() -> None:
     assert HEADERS_LEFT_OUT - {"allow"} == NEVER_SENT
     sent = {"Link": "<x>", "Date": "now", "X-Auth-Token": "t", "ETag": "1", "OData-Version": "4.0"}
     assert kept_headers(sent | {"X-Acme-Secret": "s"}) == {"Link": "<x>", "OData-Version": "4.0"}
+
+
+def test_what_names_one_service_for_good_is_left_out() -> None:
+    root = {"@odata.type": "#ServiceRoot.v1_20_0.ServiceRoot", "UUID": "a", "Name": "Root"}
+    assert "UUID" not in kept(root)
+    manager = {"@odata.type": "#Manager.v1_24_0.Manager", "ServiceEntryPointUUID": "a"}
+    assert kept({**manager, "UUID": "a"}).keys() == {"@odata.type"}
+    # A controller that is not the service keeps its own.
+    assert kept({**manager, "UUID": "b"}).keys() == {"@odata.type", "UUID"}

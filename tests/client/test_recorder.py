@@ -240,6 +240,22 @@ async def test_members_that_are_left_out_are_not_even_asked_for(
     assert (found["Members"], found["Members@odata.count"]) == ([], 0)
 
 
+async def test_of_a_log_what_clients_did_is_left_out(bmc: Bmc, tmp_path: Path) -> None:
+    kind = "LogEntryCollection"
+    told = {"@odata.id": "/redfish/v1/C/1", "OriginatorType": "Client", "Message": "by root"}
+    own = {"@odata.id": "/redfish/v1/C/2", "OriginatorType": "Internal", "Message": "too hot"}
+    bmc.add("/redfish/v1/C", **{"@odata.type": f"#{kind}.{kind}"}, Members=[told, own])
+    bmc.documents["/redfish/v1/C/2"] = own
+    report = await recorded(bmc, tmp_path / "r")
+    assert report.left_out == {kind: 1}
+    assert bmc.gets("/redfish/v1/C/1") == 0
+    found = read(tmp_path / "r", "/redfish/v1/C")
+    assert ([each["Message"] for each in found["Members"]], found["Members@odata.count"]) == (
+        ["too hot"],
+        1,
+    )
+
+
 async def test_schemas_are_recorded_where_wished(bmc: Bmc, tmp_path: Path) -> None:
     collection = "#JsonSchemaFileCollection.JsonSchemaFileCollection"
     bmc.add("/redfish/v1/C", **{"@odata.type": collection}, Members=links("/redfish/v1/Js/X"))

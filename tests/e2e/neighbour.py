@@ -10,6 +10,7 @@ where stdin ends, and at what is waited for, if that is given: a part of a messa
     browse SECONDS [NEWS]        zeroconf browses; what came and went, and the types there are
     hold NAME SECONDS            a foreign service of that name, of the same type
     frames SECONDS               how many IP datagrams the wire carries, by sender
+    hops SECONDS                 how far each announcement may go: IP version and TTL
     patch URL BODY               a PATCH of the administrator's; its status
     get URL [CAFILE]             the service root, over TLS
 """
@@ -27,6 +28,7 @@ import sys
 import time
 import urllib.request
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -174,19 +176,28 @@ def hold(name: str, seconds: str) -> None:
 
 def frames(seconds: str) -> dict[str, int]:
     """Return how many datagrams of UDP and TCP the wire carried, by their sender's address."""
-    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
-    sock.bind((INTERFACE, 0))
-    sock.setblocking(False)
-    print("listening", file=sys.stderr, flush=True)
-    found: dict[str, int] = {}
-    for _ in while_wanted(seconds):
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                sender = _sender(sock.recv(4096))
-                if sender is not None:
-                    found[sender] = found.get(sender, 0) + 1
-    sock.close()
-    return found
+    return dict(Counter(filter(None, map(_sender, _carried(seconds)))))
+
+
+def hops(seconds: str) -> list[list[int]]:
+    """Return the IP versions of announcements, each with its TTL or hop limit, once each."""
+    found = set()
+    for frame in _carried(seconds):
+        if b"NTS: ssdp:" in frame:
+            is_v4 = int.from_bytes(frame[12:14]) == _IPV4
+            found.add((4, frame[22]) if is_v4 else (6, frame[21]))
+    return sorted(map(list, found))
+
+
+def _carried(seconds: str) -> Iterator[bytes]:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL)) as sock:
+        sock.bind((INTERFACE, 0))
+        sock.setblocking(False)
+        print("listening", file=sys.stderr, flush=True)
+        for _ in while_wanted(seconds):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    yield sock.recv(4096)
 
 
 def _sender(frame: bytes) -> str | None:

@@ -178,6 +178,13 @@ def test_the_scope_chooses_how_far_ipv6_announcements_go(wire: Wire, announcer: 
     assert hosts == [link, link | {"[ff05::c]:1900"}]
 
 
+def test_announcements_go_as_far_as_asked_for(wire: Wire, announcer: Module) -> None:
+    with running(wire[1], "neighbour", "hops", "0.8") as watching:
+        watching.told("listening")
+        announcer.apply(ssdp=True, ssdp_notify_ttl=5)
+        assert watching.result() == [[4, 5], [6, 5]]
+
+
 def test_a_service_whose_name_is_taken_by_mdns_takes_another(wire: Wire, announcer: Module) -> None:
     _, theirs = wire
     name = f"redfish-fm-{UUID[:8]}"

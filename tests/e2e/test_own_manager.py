@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.service import USER, Client, serving, zone_body
+from tests.conformance.packs import tool
+from tests.conformance.processes import tool_environment
+from tests.e2e.service import PASSWORD, USER, Client, serving, zone_body
 
 MANAGER = "/redfish/v1/Managers/FabricManager"
 PROTOCOLS = f"{MANAGER}/NetworkProtocol"
@@ -39,7 +43,7 @@ def test_a_reset_is_answered_and_everything_is_there_again_at_the_same_port(tmp_
         token = client(
             "POST",
             "/redfish/v1/SessionService/Sessions",
-            {"UserName": USER, "Password": "an-invented-Passw0rd"},
+            {"UserName": USER, "Password": PASSWORD},
         ).headers["x-auth-token"]
         assert client("POST", RESET, {"ResetType": "GracefulRestart"}).status == 204
         client.close()
@@ -173,4 +177,38 @@ def test_plain_http_leads_to_https_and_can_be_switched(tmp_path: Path) -> None:
         assert on.json["HTTP"]["ProtocolEnabled"] is True
         assert _plain(url, on.json["HTTP"]["Port"], "HEAD", "/redfish/v1/")[0] == 308
         client.close()
+        assert service.terminate() == 0
+
+
+def test_redfish_utilities_read_and_clear_the_log_and_restart_the_service(tmp_path: Path) -> None:
+    with serving("--topology", "two-hosts", "--ephemeral") as (service, url):
+
+        def run(name: str, *arguments: str) -> str:
+            command = tool(name)
+            if not Path(command).exists():
+                pytest.skip(f"{name} is not installed")
+            login = ("--user", USER, "--password", PASSWORD, "--rhost", url)
+            done = subprocess.run(
+                [sys.executable, command, *login, "--manager", "FabricManager", *arguments],
+                cwd=tmp_path,
+                env=tool_environment(),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0, (name, arguments, done.stdout[-800:], done.stderr[-800:])
+            return done.stdout
+
+        client = Client(url)
+        assert client("POST", f"{PCIE}/Zones", ZONE).status == 201
+        entries(client, 1)
+        assert "Zones' by 'admin'" in run("rf_logs.py", "--log", "AuditLog", "--details")
+        run("rf_logs.py", "--log", "AuditLog", "--clear")
+        assert "Zones' by 'admin'" not in run("rf_logs.py", "--log", "AuditLog")
+        assert "GracefulRestart" in run("rf_manager_config.py", "reset", "--info")
+        assert "SSDP" in run("rf_manager_config.py", "getprotocol")
+        client.close()
+        run("rf_manager_config.py", "reset", "--type", "GracefulRestart")
+        assert service.ready() == url
         assert service.terminate() == 0

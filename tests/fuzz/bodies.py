@@ -158,7 +158,11 @@ class Bodies:
 
     def _zone(self, uri: str) -> Body:
         hosts = self._pick(self._ends(uri, "Initiator"), 1)
-        members = [*hosts, *self._pick(self._free(uri), 2, 0)]
+        free = self._free(uri)
+        # Half the time what has memory to grant: few devices do.
+        granting = [each for each in free if self._parts(each)]
+        known = granting if granting and self._rng.random() < 0.5 else free
+        members = [*hosts, *self._pick(known, 2, 0)]
         return {"Name": self._fresh("zone"), "Links": {"Endpoints": links(*members)}}
 
     def _zone_update(self, uri: str) -> Body:
@@ -203,15 +207,17 @@ class Bodies:
     def _met(self, uri: str) -> tuple[list[str], list[str]]:
         """Return a host and a target that a zone holds together, or any two."""
         hosts, targets = self._ends(uri, "Initiator"), self._ends(uri, "Target")
-        zones = self._zones(self._fabric(uri))
-        self._rng.shuffle(zones)
-        for zone in zones:
-            members = self._zoned(zone)
-            met = [each for each in members if each in hosts], [
-                each for each in members if each in targets
-            ]
-            if all(met):
-                return self._pick(met[0], 1), self._pick(met[1], 1)
+        pairs = [
+            (host, target)
+            for zone in self._zones(self._fabric(uri))
+            for host in self._zoned(zone)
+            for target in self._zoned(zone)
+            if host in hosts and target in targets
+        ]
+        pairs = [each for each in pairs if self._parts(each[1])] or pairs
+        if pairs:
+            host, target = self._rng.choice(pairs)
+            return [host], [target]
         return self._pick(hosts, 1), self._pick(targets, 1)
 
     def _parts(self, target: str) -> list[str]:
@@ -281,7 +287,6 @@ class Bodies:
         ports = self._surface.of_type("Port", f"{switch}/Ports/")
         chosen = self._rng.choice((None, *ports))
         return {"Links": {"Port": None if chosen is None else {"@odata.id": chosen}}}
-
 
     def _qos(self, _uri: str) -> Body:
         return {"QoS": {"AllocatedBandwidth": self._rng.choice((0, 5, 10, 90))}}

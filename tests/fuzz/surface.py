@@ -5,6 +5,7 @@ schemathesis use it too, in an environment of their own.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,9 @@ class Surface:
         self.allow: dict[str, tuple[str, ...]] = {}
         self.at: dict[str, dict[str, None]] = {}
         """Template -> what fits it, in the order in which it came."""
+        self._takers: Counter[tuple[str, str]] = Counter()
+        """(method, template) -> how many resources take it."""
+        self._types: dict[str, dict[str, None]] = {}
         self.made: set[str] = set()
         """What this run has created; it may be deleted."""
         fixed = [path for path in self.paths if "{" not in path]
@@ -48,6 +52,7 @@ class Surface:
     def learn(self, uri: str, document: dict[str, Any], allow: tuple[str, ...]) -> None:
         """Take in a resource as it is now, and the actions that it names."""
         self.tree[uri] = document
+        self._types.setdefault(_type_of(document), {})[uri] = None
         self._place(uri, allow)
         for target in targets_of(document):
             self._place(target, ("POST",))
@@ -55,17 +60,24 @@ class Surface:
     def _place(self, uri: str, allow: tuple[str, ...]) -> None:
         template = self.template_of(uri)
         if template is not None:
+            self._unplace(uri, template)
             self.allow[uri] = allow
             self.at.setdefault(template, {})[uri] = None
+            self._takers.update((method, template) for method in allow)
+
+    def _unplace(self, uri: str, template: str) -> None:
+        self._takers.subtract((method, template) for method in self.allow.pop(uri, ()))
+        self.at.get(template, {}).pop(uri, None)
 
     def forget(self, uri: str) -> None:
         """Drop a resource that is gone, and what is below it."""
         below = f"{uri}/"
         for known in [each for each in self.allow if each == uri or each.startswith(below)]:
-            self.tree.pop(known, None)
+            document = self.tree.pop(known, None)
+            if document is not None:
+                self._types[_type_of(document)].pop(known, None)
             self.made.discard(known)
-            del self.allow[known]
-            self.at[str(self.template_of(known))].pop(known, None)
+            self._unplace(known, str(self.template_of(known)))
 
     def members(self, template: str, method: str) -> list[str]:
         """Return the URIs that fit a template and take a method now."""
@@ -73,13 +85,7 @@ class Surface:
 
     def writable(self) -> set[tuple[str, str]]:
         """Return (method, template) of every write that something there takes now."""
-        return {
-            (method, template)
-            for template, uris in self.at.items()
-            for uri in uris
-            for method in self.allow[uri]
-            if method in WRITING
-        }
+        return {each for each, count in self._takers.items() if count and each[0] in WRITING}
 
     def body_name(self, method: str, template: str) -> str | None:
         """Return the name of the schema of the body that an operation takes."""
@@ -90,12 +96,11 @@ class Surface:
 
     def of_type(self, name: str, under: str = "") -> list[str]:
         """Return the URIs of all resources of a type, "Zone" style, below a URI."""
-        ending = f".{name}"
-        return [
-            uri
-            for uri, document in self.tree.items()
-            if str(document.get("@odata.type", "")).endswith(ending) and uri.startswith(under)
-        ]
+        return [uri for uri in self._types.get(name, ()) if uri.startswith(under)]
+
+
+def _type_of(document: dict[str, Any]) -> str:
+    return str(document.get("@odata.type", "")).rpartition(".")[2]
 
 
 def _pattern(template: str) -> str:

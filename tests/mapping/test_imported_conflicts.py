@@ -8,6 +8,7 @@ import copy
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -219,3 +220,26 @@ def test_what_is_wrong_may_stay_or_shrink_and_nothing_is_added(
         for unit in {binding.unit for binding in tip.index.bindings.values()}:
             hosts = {each.host for each in tip.index.bindings_of_unit(unit)}
             assert len(hosts) == 1 or not exclusive(tip.index, unit)
+
+
+def zone_of(*names: str) -> dict[str, Any]:
+    ends = links(*map(an_end, names))
+    return {"@odata.type": TYPES["Zones"], "Links": {"Endpoints": ends}}
+
+
+def test_a_zone_that_loses_one_of_two_hosts_keeps_what_another_zone_has_bound() -> None:
+    mine, shared = f"{FABRIC}/Zones/1", f"{FABRIC}/Zones/2"
+    granted = {mine: zone_of("h1", "d1"), shared: zone_of("h1", "h2", "d1")}
+    tip = imported_tip({**a_rack("PCIe"), **granted})
+    (before,) = tip.index.bindings.values()
+    # It gave the device to the second host before: nothing is added, and nothing can be bound.
+    tip.patch(shared, {"Links": zone_of("h2", "d1")["Links"]})
+    assert [*tip.index.bindings.values()] == [before]
+    assert (before.host, before.holders) == ("/redfish/v1/Systems/h1", {mine})
+
+
+def test_a_second_zone_for_another_host_is_refused_as_ever() -> None:
+    tip = imported_tip({**a_rack("PCIe"), f"{FABRIC}/Zones/1": zone_of("h1", "d1")})
+    tip.post(f"{FABRIC}/Zones", {"Links": zone_of("h2", "d2")["Links"], "Id": "2"})
+    with pytest.raises(RedfishError):
+        tip.patch(f"{FABRIC}/Zones/2", {"Links": zone_of("h2", "d2", "d1")["Links"]})

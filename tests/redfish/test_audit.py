@@ -154,3 +154,17 @@ async def test_strangers_can_not_flood_whoever_keeps_records(kept: Kept) -> None
     for _ in range(2):
         await kept.house.send("DELETE", ACCOUNTS, user=None)
     assert len(kept.records) == before + 1
+
+
+async def test_a_write_that_meets_a_defect_is_recorded_as_what_is_answered(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def defect(*_: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(kept.house.service._commands, "_commit", defect)  # noqa: SLF001
+    await kept.house.token("admin")
+    with pytest.raises(RuntimeError):
+        await kept.house.send("POST", ACCOUNTS, NEW)
+    assert (kept.last.user_name, kept.last.status) == ("admin", 500)
+    assert [each.rsplit(".", 1)[-1] for each in kept.last.message_ids] == ["InternalError"]

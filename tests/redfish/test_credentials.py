@@ -148,6 +148,33 @@ async def test_names_that_nobody_has_take_no_memory(door: Door) -> None:
     assert door.locks._tries == {}  # noqa: SLF001 - what must not grow
 
 
+async def test_a_remembered_password_does_not_open_an_account_that_has_just_been_locked(
+    door: Door,
+) -> None:
+    """Before the lock is written down, and with the work that a wrong password takes."""
+    door.accounts.policy = AccountPolicy(lockout_threshold=2)
+    assert isinstance(await door.tries("bob"), Account)
+    await door.fails(2)
+    hashed = len(door.hashed)
+    assert await door.tries("bob") == 401
+    assert len(door.hashed) == hashed + 1
+
+
+async def test_a_lock_that_comes_while_the_right_password_is_hashed_wins(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = door.accounts.find("bob")
+    assert account is not None
+    door.accounts.policy = AccountPolicy(lockout_threshold=1)
+
+    def locks_first(password: str, secret: bytes) -> bool:
+        door.locks.failed(account)
+        return secret == password.encode()
+
+    monkeypatch.setattr(accounts_module, "verify_password", locks_first)
+    assert await door.tries("bob") == 401
+
+
 def _described(name: str) -> list[Edit]:
     """Return a change of an account that makes its password be hashed anew."""
     document = {

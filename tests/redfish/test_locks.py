@@ -291,6 +291,16 @@ async def test_a_lock_that_can_not_be_written_down_holds_all_the_same(
     assert await locked(house, uri) is True
 
 
+async def test_a_lock_that_is_not_written_down_yet_outlives_changes_of_accounts() -> None:
+    async with a_house(clock=SteppedClock()) as house:
+        assert (await house.send("PATCH", ACCOUNT_SERVICE, POLICY)).status == 200
+        uri = await house.add("bob")
+        await fail(house, "bob")
+        await house.add("eve")
+        assert await locked(house, uri) is False
+        assert not await opens(house, "bob", FIRST)
+
+
 async def test_a_lock_ends_with_its_account(house: House) -> None:
     uri = await house.add("bob")
     await fail(house, "bob")

@@ -26,8 +26,8 @@ def listening(bound: str, *interfaces: str) -> Discovery:
         addresses,
         interfaces,
         VirtualClock(),
-        random.Random(0),
-        lambda: MACHINE,  # noqa: S311 - spreads answers only
+        random.Random(0),  # noqa: S311 - spreads answers only
+        lambda: MACHINE,
     )
 
 

@@ -2,8 +2,11 @@
 
 import ipaddress
 
+import pytest
+
+from redfish_fm.server import mdns
 from redfish_fm.server.interfaces import InterfaceAddress
-from redfish_fm.server.mdns import service_info
+from redfish_fm.server.mdns import MdnsAnnouncer, service_info
 from redfish_fm.server.ssdp import Announced
 
 UUID = "2f3f1a4e-8c3f-4c52-9d0e-3a1f7f3e9b10"
@@ -26,3 +29,16 @@ def test_the_records_name_the_service_its_port_and_its_addresses() -> None:
         b"uuid": UUID.encode(),
         b"protovers": b"1.20.0",
     }
+
+
+@pytest.mark.parametrize("error", [OSError(98, "Address in use"), RuntimeError("No adapter found")])
+async def test_what_can_not_be_opened_is_said_and_no_more(monkeypatch, caplog, error) -> None:
+    def refuses(**_interfaces: object) -> None:
+        raise error
+
+    monkeypatch.setattr(mdns, "AsyncZeroconf", refuses)
+    place = InterfaceAddress("eth0", 2, ipaddress.ip_address("192.0.2.1"), 24)
+    announcer = MdnsAnnouncer(Announced(UUID, "1.20.0", "https", 8443, "/redfish/v1/"), [place])
+    announcer.open()
+    await announcer.close()
+    assert [record.getMessage() for record in caplog.records] == [f"no mDNS: {error}"]

@@ -1,0 +1,143 @@
+"""Puts blocks on the shelves that they belong on: what is free, and where.
+
+Pure. Costs the blocks that anything happened to since the last time. Reservations and what hardware
+says of health change without the index (time passes), so shelves do not know them: placement asks
+again for each block that it takes.
+"""
+
+from collections.abc import Iterator
+
+from redfish_fm.fabric import reach
+from redfish_fm.fabric.composition import Block
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import PartKind
+from redfish_fm.fabric.paths import SwitchKey, by_id, ways_of
+from redfish_fm.fabric.stock import (
+    Appliance,
+    Entry,
+    Load,
+    Machine,
+    MachineSort,
+    Place,
+    Sort,
+    Source,
+)
+from redfish_fm.fabric.values import Binder, CapacityPool
+
+
+def settle(index: FabricIndex) -> None:
+    """Bring the shelves up to date with everything that happened to the index."""
+    for name in sorted(index.unshelved):
+        index.work += 1
+        block = index.blocks.get(name)
+        if block is None:
+            index.shelves.put(name, None)
+        else:
+            index.shelves.put(name, *_entry(index, block))
+    index.unshelved.clear()
+
+
+def _entry(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | None]:
+    if block.sharing:
+        return appliance_of(index, block), None
+    taken = bool(index.compositions_of_block(block.id))
+    if block.host is not None:
+        free = not taken and not index.compositions_of_host(block.host)
+        return (machine_of(index, block) if free else None), None
+    sort = sort_of(index, block)
+    if not taken and not index.holders_of_units(block.units):
+        return sort, None
+    load = (sort.switches[0], sort.bandwidth_mb_s) if sort.switches else None
+    return None, load
+
+
+def sort_of(index: FabricIndex, block: Block) -> Sort:
+    """Return what a block of a whole device is to a wish."""
+    return Sort(
+        block.kind,
+        block.model,
+        block.manufacturer,
+        block.capacity_mib,
+        block.latency_ns or 0,
+        block.bandwidth_mb_s or 0,
+        block.domain,
+        _switches(index, block),
+    )
+
+
+def _switches(index: FabricIndex, block: Block) -> tuple[SwitchKey, ...]:
+    """Return where the block's units are bound, in the order in which they are tried."""
+    units = (index.units.get(unit) for unit in sorted(block.units))
+    targets = ((unit.fabric, unit.target) for unit in units if unit is not None)
+    found = [(fabric, target.switch) for fabric, target in targets if target is not None]
+    return tuple(dict.fromkeys(found or block.switches))
+
+
+def machine_of(index: FabricIndex, block: Block) -> Machine:
+    """Return what a block of a host is to a wish, and where the host stands."""
+    sort = MachineSort(block.model, block.core_count, block.capacity_mib)
+    return Machine(sort, place_of(index, block.host or ""))
+
+
+def place_of(index: FabricIndex, host: str) -> Place:
+    """Return where a host stands."""
+    ways = ways_of(index.vcss_of_host(host))
+    vppbs = (
+        sum(vcs.vppb_count for vcs in index.vcs_of_host(fabric, host, switch))
+        for fabric, switch in ways
+    )
+    return Place(tuple(ways.values()), tuple(vppbs))
+
+
+def appliance_of(index: FabricIndex, block: Block) -> Appliance:
+    """Return what is left of a shared block."""
+    sources: list[Source] = []
+    fixed: list[tuple[int, str]] = []
+    for name in sorted(block.pools, key=by_id):
+        pool = index.pools.get(name)
+        if pool is not None:
+            sources += _sources(index, block, pool)
+        elif name in index.domains:
+            fixed += _fixed(index, name)
+    return Appliance(
+        block.id,
+        block.kind,
+        block.latency_ns or 0,
+        block.domain,
+        block.switches,
+        tuple(sources),
+        tuple(sorted(fixed, key=lambda each: (each[0], by_id(each[1])))),
+    )
+
+
+def _sources(index: FabricIndex, block: Block, pool: CapacityPool) -> Iterator[Source]:
+    if pool.port is None:
+        return
+    free_mib = max(0, pool.capacity_mib - index.cut_mib(pool.id))
+    step = max(1, pool.granularity_mib)
+    if pool.kind is not PartKind.REGION:
+        free_parts = max(0, len(pool.parts) - index.part_count(pool.id))
+        yield Source(pool.id, None, free_mib, free_parts, step)
+        return
+    used: dict[str, int] = {}
+    for each in index.parts_of(pool.id):
+        ld = index.regions[each].ld
+        used[ld] = used.get(ld, 0) + 1
+    inside = {unit for whole in block.units for unit in index.units_within(whole)}
+    for ld in sorted(inside, key=by_id):
+        # An LD that holds regions is never bound itself.
+        if index.units[ld].binder is Binder.NOTHING and index.units[ld].target is not None:
+            yield Source(pool.id, ld, free_mib, len(pool.parts) - used.get(ld, 0), step)
+
+
+def _fixed(index: FabricIndex, domain: str) -> Iterator[tuple[int, str]]:
+    """Yield the chunks of a domain that are there already and that nobody has, with their size."""
+    for name in index.parts_of(domain):
+        chunk = index.chunks[name]
+        unit = index.units.get(chunk.unit)
+        if chunk.allocation is not None or unit is None or unit.target is None:
+            continue
+        if unit.binder is not Binder.CONNECTION or reach.is_fm_owned(unit) or not chunk.size_mib:
+            continue
+        if not index.connections_of_part(name) and not index.holders_of_units((chunk.unit,)):
+            yield chunk.size_mib, name
