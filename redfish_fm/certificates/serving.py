@@ -55,6 +55,7 @@ class _Served:
 
     context: ServingContext
     chain: str
+    facts: Shown
     key: bytes = field(repr=False)
 
 
@@ -122,7 +123,7 @@ class Certificates:
 
     def load(self, config: Config) -> None:
         """Read certificate and key anew. Raises TlsError and keeps what there was."""
-        self._serve(self._made(config))
+        self._serve(self._made(config, anew=True))
         self._config = config
         self._show()
 
@@ -164,24 +165,29 @@ class Certificates:
         self._served = made
         self.context.newest = made.context
 
-    def _made(self, config: Config) -> _Served:
-        """Return what has to be served: what is, where nothing else is. Raises TlsError."""
+    def _made(self, config: Config, *, anew: bool = False) -> _Served:
+        """Return what has to be served: what is, where nothing else is. Raises TlsError.
+
+        The operator's files are read at the start and where they are to be read `anew`, at no
+        other time: nobody has said yet that both are there.
+        """
         trust, now = self._trust(), self._served
         replaced = self._replaced()
-        if config.tls_cert is None and replaced is not None:
+        files = None
+        if config.tls_cert is not None and now is not None and not anew:
+            chain, key = now.chain, now.key
+        elif config.tls_cert is None and replaced is not None:
             chain, key = replaced
-            if now is not None and (chain, key, trust) == (now.chain, now.key, now.context.trust):
-                return now
-            return _Served(pair_context(chain, key, self._folder, trust), chain, key)
-        files = self._files(config)
-        try:
-            chain = files.cert.read_text("ascii", errors="replace")
-            key = files.key.read_bytes()
-        except OSError as error:
-            raise TlsError(f"TLS files can not be read: {error.strerror}") from error
+        else:
+            files = self._files(config)
+            chain, key = _contents(files)
         if now is not None and (chain, key, trust) == (now.chain, now.key, now.context.trust):
             return now
-        return _Served(server_context(files, trust), chain, key)
+        if files is None:
+            context = pair_context(chain, key, self._folder, trust)
+        else:
+            context = server_context(files, trust)
+        return _Served(context, chain, shown(chain), key)
 
     def _files(self, config: Config) -> TlsFiles:
         if config.tls_cert is not None and config.tls_key is not None:
@@ -200,14 +206,15 @@ class Certificates:
     # -- who is trusted ----------------------------------------------------------------------------
 
     def _trust(self) -> Trust:
-        if self._config.http or self._client_settings().get("Enabled") is not True:
+        if self._client_settings().get("Enabled") is not True:
             return NOBODY
         state = self._published.state
         documents = (state.document(uri) for uri in state.members_of(CLIENT_AUTHORITIES))
         return Trust(tuple(str(each["CertificateString"]) for each in documents if each))
 
     def _allow_clients(self) -> None:
-        trust = NOBODY if self._served is None else self._served.context.trust
+        # What is wanted, not what the newest context has: that one may not have been made.
+        trust = NOBODY if self._served is None else self._trust()
         mapping = self._client_settings().get("CertificateMappingAttribute")
         known = {each.value: each for each in UserMapping}
         self.clients.allow(trust.tag, known.get(str(mapping), UserMapping.COMMON_NAME))
@@ -221,7 +228,7 @@ class Certificates:
 
     def _facts(self) -> dict[str, Shown]:
         """Return what is known of the certificates that the service itself uses, by URI."""
-        found = {} if self._served is None else {self._uri: shown(self._served.chain)}
+        found = {} if self._served is None else {self._uri: self._served.facts}
         state = self._published.state
         for uri in state.members_of(CLIENT_AUTHORITIES):
             document = state.document(uri)
@@ -254,6 +261,18 @@ class Certificates:
         now_s = self._clock.wall_s()
         changes = (rules.next_change_s(each.valid, now_s) for each in self._facts().values())
         return min([LOOK_S, *(each - now_s for each in changes if each is not None)])
+
+
+def _contents(files: TlsFiles) -> tuple[str, bytes]:
+    """Return the certificates and the key in files, checked together. Raises TlsError."""
+    server_context(files)
+    try:
+        text = files.cert.read_text("ascii", errors="replace")
+        key = files.key.read_bytes()
+    except OSError as error:
+        raise TlsError(f"TLS files can not be read: {error.strerror}") from error
+    # What else stands in the file, a key perhaps, goes no further.
+    return str(shown(text).properties["CertificateString"]), key
 
 
 _COLLECTION = "CertificateCollection"

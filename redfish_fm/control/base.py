@@ -97,9 +97,10 @@ class Base:
                 known = decode_document(raw) if isinstance(document, Finished) else document
                 self._read_in(uri, name, known)
         self.odata_types.update(names)
+        beside = frozenset(facts.beside)
         for uri in self.documents:
             parent = parent_of(uri)
-            if parent in self.collections:
+            if parent in self.collections and uri not in beside:
                 found = self.members.get(parent)
                 if found is None:
                     found = self.members[parent] = set()

@@ -18,6 +18,7 @@ from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.mapping.statuses import Statuses
+from redfish_fm.mapping.systems_shown import host_shown, system_shown
 from redfish_fm.mapping.unseen import unseen_patch
 from redfish_fm.redfish import etag, oem
 from redfish_fm.redfish.changes import Change, Space
@@ -63,7 +64,7 @@ class Published:
     def apply(self, change: Change) -> None:
         """Publish one durable change."""
         for uri in self.state.apply_all(change.edits):
-            self._cache.pop(uri, None)
+            self._show_anew(uri)
         for edit in change.edits:
             if edit.space is Space.DOCUMENT and (edit.pre is None or edit.post is None):
                 self._show_tasks_anew(edit.key)
@@ -71,6 +72,12 @@ class Published:
                 # Whoever takes the Id next must not show what was seen of this one.
                 self._observed.pop(edit.key, None)
         self.state.seq = change.seq
+
+    def _show_anew(self, uri: str) -> None:
+        """Render a resource when it is asked for next, and the systems that run on it."""
+        self._cache.pop(uri, None)
+        for system in self.state.index.compositions_of_host(uri):
+            self._cache.pop(system, None)
 
     def _show_tasks_anew(self, uri: str) -> None:
         """Let Tasks link what they made only while it is there. Costs the Tasks there are, few."""
@@ -85,7 +92,7 @@ class Published:
             if self._observed.get(uri) == patch:
                 continue
             changed.add(uri)
-            self._cache.pop(uri, None)
+            self._show_anew(uri)
             if patch is None:
                 self._observed.pop(uri, None)
             else:
@@ -112,10 +119,11 @@ class Published:
 
     def describe(self, uri: str) -> Description | None:
         """Return what a write must know of the resource; a collection is not rendered for it."""
-        if uri not in self.base.collections:
+        name = self.state.collection_type(uri)
+        if name is None:
             return self.get(uri)
         wanted = self.state.wanted_tag(uri) or ""
-        return Description(uri, self.base.collections[uri], self._origin(uri), wanted)
+        return Description(uri, name, self._origin(uri), wanted)
 
     def _compose(self, uri: str) -> dict[str, Any] | None:
         operation = self.state.task_operation(uri)
@@ -123,9 +131,10 @@ class Published:
             return task_document(operation, self.state.exists)
         document = self.state.document(uri)
         if document is None:
-            if uri not in self.base.collections:
+            if self.state.collection_type(uri) is None:
                 return None
             document = self._collection(uri)
+        self._put_blocks(document, uri)
         document["@odata.id"] = f"{uri}/" if uri == "/redfish/v1" else uri
         observed = self._observed.get(uri) or unseen_patch(self.state.index, uri)
         if observed is not None:
@@ -137,7 +146,27 @@ class Published:
         if block is not None:
             lay_over(document, block)
         self._put_links(document, uri)
+        self._put_running(document, uri)
         return document
+
+    def _put_blocks(self, document: dict[str, Any], uri: str) -> None:
+        """Show what a system has because of its blocks: a composed one its host's, a host more."""
+        composition = self.state.index.compositions.get(uri)
+        if composition is None:
+            return
+        host = document if composition.expands else self._compose(composition.host or "")
+        shown = system_shown(self.state.index, self.base, uri, host)
+        if shown is not None:
+            (lay_over if composition.expands else lay_under)(document, shown)
+
+    def _put_running(self, document: dict[str, Any], uri: str) -> None:
+        """Show which systems run on a host, and which system of blocks is not ready yet."""
+        running = host_shown(self.state.index, uri)
+        if running is not None:
+            lay_over(document, running)
+        composition = self.state.index.compositions.get(uri)
+        if composition is not None and not composition.expands and self.state.busy(uri):
+            lay_over(document, {"Status": {"State": "Starting"}})
 
     def _put_links(self, document: dict[str, Any], uri: str) -> None:
         """Lay derived links over, in one order whatever came first: equal content, equal tags."""
@@ -151,7 +180,7 @@ class Published:
             place[last] = [{"@odata.id": source} for source in sorted(sources, key=member_order)]
 
     def _collection(self, uri: str) -> dict[str, Any]:
-        document = self.base.parsed(uri) or {}
+        document = self.state.collection(uri)
         members = self.state.members_of(uri)
         if type_name_of(document) in EXPANDED:
             document["Members"] = [self._compose(member) for member in members]
@@ -197,3 +226,11 @@ def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
             lay_over(document[name], value)
         else:
             document[name] = value
+
+
+def lay_under(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Give a document what it does not say itself, object by object."""
+    for name, value in patch.items():
+        below = document.setdefault(name, value)
+        if below is not value and isinstance(below, dict) and isinstance(value, Mapping):
+            lay_under(below, value)

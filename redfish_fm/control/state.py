@@ -12,6 +12,7 @@ import msgspec
 
 from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_document, parent_of
 from redfish_fm.control.ids import id_order
+from redfish_fm.fabric.composition import Composition
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.block_status import (
@@ -23,6 +24,14 @@ from redfish_fm.mapping.block_status import (
 from redfish_fm.mapping.domain import apply_overlay, apply_value
 from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.operations import Operation, decode_operation
+from redfish_fm.mapping.systems_shown import (
+    collection_document,
+    collection_shown,
+    document_shown,
+    is_shown,
+    members_shown,
+    parts_shown,
+)
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Edit, Space
@@ -125,7 +134,7 @@ class WantedState:
             return set()
         before, after = (set(forward_links("ComputerSystem", each)) for each in (pre, post))
         blocks = self._relink(edit.key, before, after)
-        return blocks | (POOLS if blocks else frozenset())
+        return {*blocks, *parts_shown(edit.key), *POOLS} if blocks else set()
 
     def _blocks(self, relinked: Set[str], *values: object) -> set[str]:
         """Return the resource blocks, and their pools, that show something else from now on."""
@@ -133,6 +142,15 @@ class WantedState:
         for value in values:
             found |= blocks_concerned(value)
         return found | (POOLS if found else frozenset())
+
+    @staticmethod
+    def _of_systems(*values: object) -> set[str]:
+        """Return the hosts, and what is below a system of blocks, that show something else now."""
+        found: set[str] = set()
+        for value in values:
+            if isinstance(value, Composition):
+                found.update(parts_shown(value.id), (value.host,) if value.host else ())
+        return found
 
     def _relink(self, uri: str, before: Set[Link], after: Set[Link]) -> set[str]:
         """Follow what `uri` links; return what is linked to otherwise than before."""
@@ -149,6 +167,7 @@ class WantedState:
         touched = {uri, *relinked}
         apply_value(self.index, pre.value, post.value)
         touched |= self._blocks(relinked, pre.value, post.value)
+        touched |= self._of_systems(pre.value, post.value)
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):
                 self._join(collection, uri, edit.post is not None)
@@ -203,7 +222,14 @@ class WantedState:
         touched = {each.task for each in (before, after) if each is not None}
         if (before is None) != (after is None):
             touched |= {parent_of(task) for task in touched}
+        for each in (before, after):
+            touched |= self._under_change(each.resources if each is not None else ())
         return touched
+
+    def _under_change(self, resources: Iterable[str]) -> set[str]:
+        """Return the systems of blocks among them with their blocks: they show what goes on."""
+        known = (self.index.compositions.get(uri) for uri in resources)
+        return {shown for each in known if each is not None for shown in (each.id, *each.blocks)}
 
     def busy(self, uri: str) -> str | None:
         """Return the Task of the newest open operation that holds `uri`."""
@@ -219,10 +245,23 @@ class WantedState:
         if uri in self.base.collections:
             return None
         document = self.base.parsed(uri)
+        if document is None:
+            return document_shown(self.index, self.base, uri)
         overlay = self._overlays.get(uri)
-        if document is None or overlay is None:
+        if overlay is None:
             return document
         return merge(document, msgspec.json.decode(overlay))
+
+    def collection_type(self, uri: str) -> str | None:
+        """Return the type of the collection at `uri`, or None where there is none."""
+        return self.base.collections.get(uri) or collection_shown(self.index, uri)
+
+    def collection(self, uri: str) -> dict[str, Any]:
+        """Return the collection at `uri` without its members."""
+        document = self.base.parsed(uri)
+        if document is None:
+            return collection_document(self.collection_type(uri) or "", uri)
+        return document
 
     def exists(self, uri: str) -> bool:
         """Return whether anything is served at `uri` from wanted state, inventory or tasks."""
@@ -230,6 +269,7 @@ class WantedState:
             uri in self._documents
             or uri in self.base.documents
             or self.task_operation(uri) is not None
+            or is_shown(self.index, self.base, uri)
         )
 
     def task_operation(self, uri: str) -> Operation | None:
@@ -244,6 +284,7 @@ class WantedState:
             return sorted(pool_members(self.index, collection), key=member_order)
         if collection == TASKS:
             made = {operation.task for operation in self.operations.values()}
+        made = made | members_shown(self.index, self.base, collection)
         return sorted(made | self.base.members.get(collection, set()), key=member_order)
 
     def wanted_tag(self, uri: str) -> str | None:
@@ -260,11 +301,12 @@ class WantedState:
         links = self.links.get(uri, {})
         inverse = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
         operation = self.task_operation(uri)
+        follows = uri in POOLS or bool(members_shown(self.index, self.base, uri))
         return etag.content_tag(
             own,
             msgspec.json.encode(inverse),
             b"%x" % self._member_sums.get(uri, 0),
-            ",".join(self.members_of(uri)).encode() if uri in POOLS else b"",
+            ",".join(self.members_of(uri)).encode() if follows else b"",
             b"" if operation is None else operation.state.value.encode(),
         )
 

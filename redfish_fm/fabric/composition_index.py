@@ -166,6 +166,10 @@ class CompositionIndex(BindingIndex):
         domains = self._domains_of_pool.get(pool_id) - {pool_id}
         return sum(map(self._parts_of.count, (pool_id, *domains)))
 
+    def count_within(self, unit_id: str) -> int:
+        """Return how many units lie directly within the unit, without listing them."""
+        return self._units_within.count(unit_id)
+
     def vcss_of_host(self, host: str) -> list[VcsFact]:
         """Return the virtual switches of a host, on all switches of all fabrics, in no order."""
         return [self.vcss[key] for key in self._vcss_of_host.each(host)]

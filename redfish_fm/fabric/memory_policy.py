@@ -48,39 +48,38 @@ class Room:
 
         `more`: parts may be larger than asked for.
         """
-        cut_mib: dict[str, int] = {}
-        cuts: dict[tuple[str, str | None], int] = {}
-        for part in self.taken:
-            if part.source is not None:
-                _note(part.source, part.size_mib, cut_mib, cuts)
-        gone = {part.chunk for part in self.taken if part.chunk is not None}
-        found: list[Part] = []
-        for size, chunk in self.appliance.fixed:
-            if chunk not in gone and fits(size, wish.capacity_mib, more=more):
-                found.append(Part(self.appliance.block, size, chunk=chunk))
-        for source in self.appliance.sources:
-            size = -(-wish.capacity_mib // source.granularity_mib) * source.granularity_mib
-            if not fits(size, wish.capacity_mib, more=more):
-                continue
-            for _ in range(count):
-                left = source.free_mib - cut_mib.get(source.pool, 0)
-                if left < size or source.free_parts <= cuts.get((source.pool, source.ld), 0):
-                    break
-                _note(source, size, cut_mib, cuts)
-                found.append(Part(self.appliance.block, size, source))
-        found.sort(key=lambda part: part.size_mib)
+        found = self._fitting(wish, count, more=more)
         return tuple(found[:count]) if len(found) >= count else None
 
     def most(self, wish: MemoryWish, limit: int, *, more: bool) -> int:
         """Return how many parts for the wish it has, but no more than `limit`."""
-        low, high = 0, limit
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.parts(wish, middle, more=more) is None:
-                high = middle - 1
-            else:
-                low = middle
-        return low
+        return min(limit, len(self._fitting(wish, limit, more=more)))
+
+    def _fitting(self, wish: MemoryWish, count: int, *, more: bool) -> list[Part]:
+        """Return the parts that would do, smallest first: all fixed ones, `count` of each pool."""
+        block, asked = self.appliance.block, wish.capacity_mib
+        gone = {part.chunk for part in self.taken if part.chunk is not None}
+        found = [
+            Part(block, size, chunk=chunk)
+            for size, chunk in self.appliance.fixed
+            if chunk not in gone and fits(size, asked, more=more)
+        ]
+        cuts = [(part.source, part.size_mib) for part in self.taken if part.source is not None]
+        cut_mib: dict[str, int] = {}
+        for source, given in cuts:
+            cut_mib[source.pool] = cut_mib.get(source.pool, 0) + given
+        for source in self.appliance.sources:
+            size = max(1, -(-asked // source.granularity_mib)) * source.granularity_mib
+            if not fits(size, asked, more=more):
+                continue
+            numbers = source.free_parts - sum(each == source for each, _ in cuts)
+            left_mib = source.free_mib - cut_mib.get(source.pool, 0)
+            able = max(0, min(count, numbers, left_mib // size))
+            # What one LD has of a pool, the next one has not any more.
+            cut_mib[source.pool] = cut_mib.get(source.pool, 0) + able * size
+            found += [Part(block, size, source)] * able
+        found.sort(key=lambda part: part.size_mib)
+        return found
 
     @property
     def left_mib(self) -> int:
@@ -91,17 +90,6 @@ class Room:
 def fits(size_mib: int, asked_mib: int, *, more: bool) -> bool:
     """Return whether a part of that size will do: exactly what was asked for, or `more`."""
     return size_mib >= asked_mib if more else size_mib == asked_mib
-
-
-def _note(
-    source: Source,
-    size_mib: int,
-    cut_mib: dict[str, int],
-    cuts: dict[tuple[str, str | None], int],
-) -> None:
-    cut_mib[source.pool] = cut_mib.get(source.pool, 0) + size_mib
-    key = (source.pool, source.ld)
-    cuts[key] = cuts.get(key, 0) + 1
 
 
 def legs_of(wish: MemoryWish) -> tuple[int, int]:

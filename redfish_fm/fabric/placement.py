@@ -145,7 +145,8 @@ def _examine(market: Market, alike: _Alike, wishes: Sequence[AnyWish], found: _F
         market.index.work += 1
         before = market.refused
         reach = Reach(market, stand)
-        whole = tuple(reach.vppbs.values()) == stand.place.vppbs
+        wholes = (min(vppbs, market.binds_max) for vppbs in stand.place.vppbs)
+        whole = tuple(reach.vppbs.values()) == tuple(wholes)
         strange = [block for block in _named_blocks(market) if not reach.take_block(block)]
         met = None if strange else meet(reach, wishes)
         if met is not None:
@@ -218,21 +219,23 @@ def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
     lacking: dict[Reason, Rejection] = {}
     for places in list(shelves.looks()):
         market.index.work += 1
-        sorts = shelves.machine_sorts(places[0])
+        sorts = sorted(shelves.machine_sorts(places[0]), key=_size)
         fitting = [sort for sort in sorts if _lack(wish, sort) is None]
         for lack in (_lack(wish, sort) for sort in sorts):
             if lack is not None:
                 best = lacking.setdefault(lack.reason, lack)
                 if (lack.available or 0) > (best.available or 0):
                     lacking[lack.reason] = lack
-        for sort in sorted(
-            fitting, key=lambda each: (each.core_count, each.memory_mib, each.model)
-        ):
+        for sort in fitting:
             count = len(places)
             yield _Alike(_machines(market, places, sort, found), count)
     found.hosts += lacking.values()
     if not found.hosts and not found.examined:
         found.hosts.append(_host_row(wish, "", Reason.HOST_TAKEN, 1, 0))
+
+
+def _size(sort: MachineSort) -> tuple[int, int, str]:
+    return sort.core_count, sort.memory_mib, sort.model
 
 
 def _machines(

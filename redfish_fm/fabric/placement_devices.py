@@ -32,7 +32,10 @@ DeviceScore = tuple[int, int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """What one switch has for a wish: so many of each sort, at most `most` together."""
+    """What one switch has for a wish: so many of each sort, at most `most` together.
+
+    `most` is never more than the wish asks for; `free` counts all that would do, now or later.
+    """
 
     switch: SwitchKey
     position: int
@@ -58,7 +61,7 @@ def counters(reach: Reach, wish: Wish, *, near: bool = True) -> list[Counter]:
                 switch,
                 position,
                 rows,
-                min(ready, reach.vppbs[switch]),
+                min(ready, reach.vppbs[switch], wish.count),
                 sum(reach.free(sort) for sort in sorts),
                 max(reach.latency_ns(sort) for sort, _ in rows),
                 max(sort.bandwidth_mb_s for sort, _ in rows),

@@ -6,12 +6,15 @@ rules that a composition is judged by (fabric.block_rules).
 """
 
 from collections.abc import Container, Sequence
+from itertools import islice
+from math import prod
 
 from redfish_fm.fabric.block_rules import check_blocks
 from redfish_fm.fabric.cases import TargetStatus
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
+from redfish_fm.fabric.memory_policy import legs_of
 from redfish_fm.fabric.model import Place as BindPlace
 from redfish_fm.fabric.model import VppbId
 from redfish_fm.fabric.paths import SwitchKey
@@ -43,6 +46,9 @@ class Market:
         self._sorts: dict[Sort, tuple[list[str], int]] = {}
         self._named = frozenset(request.blocks)
         self._limit = sum(wish.count for wish in request.devices)
+        parts = (legs_of(wish) for wish in request.memory)
+        self.binds_max = self._limit + sum(map(prod, parts)) + len(self._named)
+        """How many things the request can bind for its host, at the most."""
 
     def takable(self, block: Block) -> bool:
         """Return whether the system may have the block now."""
@@ -115,13 +121,14 @@ class Market:
         return [each for each in found if self.takable(self.index.blocks[each.block])]
 
     def free_vppbs(self, host: str, switch: SwitchKey) -> int:
-        """Return how many more things the host can bind at a switch."""
+        """Return how many more things the host can bind at a switch, up to `binds_max`."""
         fabric, name = switch
-        return sum(
-            self._is_free(VppbId(name, vcs.vcs, number))
+        places = (
+            VppbId(name, vcs.vcs, number)
             for vcs in self.index.vcs_of_host(fabric, host, name)
             for number in range(vcs.vppb_count)
         )
+        return sum(1 for _ in islice(filter(self._is_free, places), self.binds_max))
 
     def _is_free(self, vppb: VppbId) -> bool:
         self.index.work += 1

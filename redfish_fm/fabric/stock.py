@@ -281,7 +281,7 @@ class _Looks:
         self._stale.clear()
 
     def each(self) -> Iterator[Sequence[Place]]:
-        return iter(self._places.values())
+        yield from sorted(self._places.values(), key=lambda places: place_order(places[0]))
 
 
 K = TypeVar("K", bound=Hashable)

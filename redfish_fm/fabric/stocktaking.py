@@ -33,11 +33,12 @@ def settle(index: FabricIndex) -> None:
         if block is None:
             index.shelves.put(name, None)
         else:
-            index.shelves.put(name, *_entry(index, block))
+            index.shelves.put(name, *entry_of(index, block))
     index.unshelved.clear()
 
 
-def _entry(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | None]:
+def entry_of(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | None]:
+    """Return what a block is to be shelved as, None where it is not free, and what it loads."""
     if block.sharing:
         return appliance_of(index, block), None
     taken = bool(index.compositions_of_block(block.id))
@@ -119,15 +120,12 @@ def _sources(index: FabricIndex, block: Block, pool: CapacityPool) -> Iterator[S
         free_parts = max(0, len(pool.parts) - index.part_count(pool.id))
         yield Source(pool.id, None, free_mib, free_parts, step)
         return
-    used: dict[str, int] = {}
-    for each in index.parts_of(pool.id):
-        ld = index.regions[each].ld
-        used[ld] = used.get(ld, 0) + 1
     inside = {unit for whole in block.units for unit in index.units_within(whole)}
     for ld in sorted(inside, key=by_id):
         # An LD that holds regions is never bound itself.
         if index.units[ld].binder is Binder.NOTHING and index.units[ld].target is not None:
-            yield Source(pool.id, ld, free_mib, len(pool.parts) - used.get(ld, 0), step)
+            free_parts = max(0, len(pool.parts) - index.count_within(ld))
+            yield Source(pool.id, ld, free_mib, free_parts, step)
 
 
 def _fixed(index: FabricIndex, domain: str) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,9 @@ from redfish_fm.fabric.model import Attachment, Device, DeviceKind, Host, Invent
 from redfish_fm.fabric.paths import link_mb_s
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.capabilities import capabilities, render_capabilities
 from redfish_fm.mapping.device_cores import core_uri
+from redfish_fm.mapping.device_cores import storage_uri as drive_storage_uri
 from redfish_fm.mapping.device_memory import POOL_DOMAIN
 from redfish_fm.mapping.device_names import OK
 from redfish_fm.mapping.device_ways import chassis_uri, device_uri, ways
@@ -21,6 +23,7 @@ from redfish_fm.mapping.host_scene import chassis_uri as host_chassis_uri
 from redfish_fm.mapping.host_scene import system_uri
 from redfish_fm.mapping.rendering import Rendering, refs
 from redfish_fm.mapping.storage import storage_uri
+from redfish_fm.mapping.systems_shown import block_actions
 
 TYPES = {
     DeviceKind.GPU: BlockType.PROCESSOR,
@@ -36,6 +39,9 @@ _LINKED = {DeviceKind.GPU: "Processors", DeviceKind.FPGA: "Processors", DeviceKi
 
 RESERVATION_DURATION = "PT10M"
 """How long a reservation keeps its blocks, unless a client says otherwise."""
+
+_USE_CASES = ["ResourceBlockCapable", "ExpandableSystem"]
+"""What a physical host can be for: its block is taken whole, or it is given more itself."""
 
 _UNUSED = {
     "CompositionState": "Unused",
@@ -132,6 +138,10 @@ def _put_host(out: Rendering, host: Host, inside: Mapping[str, list[str]]) -> No
         Memory=refs(modules),
         Links={"Chassis": refs([chassis] if chassis in out.documents else [])},
     )
+    document = out.documents[system]
+    document["Composition"] = {"UseCases": _USE_CASES}
+    document["Actions"] = {**document.get("Actions", {}), **block_actions(system)}
+    out.documents[system] = document
 
 
 def _render_devices(out: Rendering, inventory: Inventory, inside: Mapping[str, list[str]]) -> None:
@@ -206,7 +216,11 @@ def _put_whole(
     )
     out.facts.parts_of[uri] = min(units)
     named = _LINKED.get(device.kind)
-    _put(out, uri, device, name, _UNUSED, {named: refs([core_uri(device)])} if named else {})
+    linked = {named: refs([core_uri(device)])} if named else {}
+    storage = drive_storage_uri(device)
+    if device.kind is DeviceKind.NVME and storage in out.documents:
+        linked["Storage"] = refs([storage])
+    _put(out, uri, device, name, _UNUSED, linked)
 
 
 def _put_shared(
@@ -272,17 +286,20 @@ def _render_zones(out: Rendering) -> None:
     hosts: dict[frozenset[tuple[str, str]], list[str]] = {}
     for host, switches in reach.items():
         hosts.setdefault(frozenset(switches), []).append(host)
-    for number, (reached, named) in enumerate(hosts.items(), 1):
+    found = [uris.RESOURCE_ZONE.format(zone=number) for number in range(1, len(hosts) + 1)]
+    render_capabilities(out, found)
+    for uri, (reached, named) in zip(found, hosts.items(), strict=True):
         blocks = [
             block.id
             for block in out.facts.blocks.values()
             if block.host in named or reached.intersection(block.switches)
         ]
         out.put(
-            uris.RESOURCE_ZONE.format(zone=number),
+            uri,
             "Zone",
-            f"Resource zone {number}",
+            f"Resource zone {uri.rpartition('/')[2]}",
             ZoneType="ZoneOfResourceBlocks",
             Status=OK,
             Links={"ResourceBlocks": refs(blocks)},
+            **capabilities([uri]),
         )

@@ -27,14 +27,13 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.resources import new_document, stored
+from redfish_fm.mapping.systems_shown import ADD
 from redfish_fm.mapping.transactions import Transaction, transaction
 from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import messages, oem
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
-
-ADD, REMOVE = "ComputerSystem.AddResourceBlock", "ComputerSystem.RemoveResourceBlock"
 
 
 @dataclass(frozen=True, slots=True)

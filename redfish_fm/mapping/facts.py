@@ -85,6 +85,8 @@ class Facts:
     """Resource outside of any chassis to the unit it is a part of, whose state it shares."""
     blocks: dict[str, Block] = field(default_factory=dict)
     """Every resource block that inventory brings, by its URI."""
+    beside: list[str] = field(default_factory=list)
+    """What lies under a collection and is no member of it: it tells how members are made."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
     _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
 

@@ -6,11 +6,9 @@ Pure. Redfish: ComputerSystem.v1_27_0. Reads the request; mapping.compositions c
 from collections.abc import Mapping
 from typing import Any
 
-from redfish_fm.mapping import generic, power, refusals
+from redfish_fm.mapping import composed_hosts, power, refusals
 from redfish_fm.mapping.assembly import Recipe
 from redfish_fm.mapping.compositions import (
-    ADD,
-    REMOVE,
     act,
     change,
     compose,
@@ -19,6 +17,7 @@ from redfish_fm.mapping.compositions import (
 )
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
+from redfish_fm.mapping.systems_shown import ADD, REMOVE
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.writes import Write
 
@@ -43,7 +42,7 @@ def action(write: Write, tip: Tip) -> Draft:
     """Return the draft of an action of a composed or physical system."""
     if write.action in (ADD, REMOVE):
         return act(write, tip)
-    return power.reset(write, tip)
+    return composed_hosts.reset(write, tip)
 
 
 def patch(write: Write, tip: Tip) -> Draft:
@@ -56,7 +55,7 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 
 def _settings(write: Write, tip: Tip) -> Draft:
-    return generic.patch(write, tip) if tip.is_wanted(write.uri) else power.patch(write, tip)
+    return composed_hosts.patch(write, tip) if tip.is_wanted(write.uri) else power.patch(write, tip)
 
 
 def _host_of(blocks: tuple[str, ...], tip: Tip) -> str:

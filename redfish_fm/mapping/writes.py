@@ -33,6 +33,7 @@ from redfish_fm.mapping.compositions import refuse_held
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import DocumentRules, unless_busy
 from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.systems_shown import ADD, REMOVE
 from redfish_fm.mapping.uris import SYSTEM_COLLECTION, fabric_of
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.accounts import ACCOUNTS
@@ -113,6 +114,9 @@ ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
 ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "Zone.AddEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
     "Zone.RemoveEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
+    **dict.fromkeys(
+        (ADD, REMOVE), (("ComputerSystemETag", None), ("ResourceBlockETag", "ResourceBlock"))
+    ),
 }
 """Action -> (ETag parameter, parameter that names the resource it is of; None: the target)."""
 

@@ -74,7 +74,7 @@ def preferred(headers: Mapping[str, str], response: Response) -> Response:
     wish = next((each for each in map(_preference, header.split(",")) if each[0] == "return"), None)
     if wish == ("return", "representation"):
         return replace(response, headers={**response.headers, **_applied("representation")})
-    if wish != ("return", "minimal") or _TOLD in response.body:
+    if wish != ("return", "minimal") or _TOLD in response.body or _is_answer(response):
         return response
     kept = {name: value for name, value in response.headers.items() if name != "Content-Type"}
     status = 204 if response.status == 200 else 201
@@ -82,6 +82,11 @@ def preferred(headers: Mapping[str, str], response: Response) -> Response:
 
 
 _TOLD = b'"@Message.ExtendedInfo"'
+
+
+def _is_answer(response: Response) -> bool:
+    """Return whether a body is what an action answers: no resource, which would have a tag."""
+    return response.status == 200 and "ETag" not in response.headers
 
 
 def _preference(element: str) -> tuple[str, str]:

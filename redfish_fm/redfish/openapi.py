@@ -13,7 +13,7 @@ from typing import Any
 from redfish_fm import __version__
 from redfish_fm.redfish.catalog import Catalog, TypeInfo
 from redfish_fm.redfish.excerpt import excerpt_of
-from redfish_fm.redfish.headers import JSON
+from redfish_fm.redfish.headers import JSON, YAML
 from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.request_schemas import action_schema, create_schema, patch_schema
 from redfish_fm.redfish.routes import Route, Routes
@@ -250,7 +250,7 @@ def _operation_id(method: str, uri: str) -> str:
 
 def _plain_document(uri: str, media: str) -> Document:
     public: Document = {"security": []} if uri in PUBLIC else {}
-    content = {media: {"schema": {"type": "object"} if media == JSON else {"type": "string"}}}
+    content = {media: {"schema": {"type": "object" if media in (JSON, YAML) else "string"}}}
     found = {
         "operationId": _operation_id("get", uri.replace("$", "")),
         "summary": "Read",

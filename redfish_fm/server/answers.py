@@ -183,7 +183,8 @@ class Answer(web.StreamResponse):
             if request.protocol.ssl_context is None:
                 transport.write(body)
                 body = b""
-        await self._drain(request, transport, memoryview(body))
+        if body or request.protocol.writing_paused:
+            await self._drain(request, transport, memoryview(body))
 
     async def _drain(
         self, request: web.BaseRequest, transport: asyncio.Transport, rest: memoryview

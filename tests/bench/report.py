@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_TARGET = re.compile(r"(<=|<)? ?([0-9.]+)")
+_TARGET = re.compile(r"(<=|<|>=)? ?([0-9.]+)")
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,8 @@ class Figure:
         if self.value is None or match is None:
             return None
         bound = float(match.group(2))
-        if match.group(1) is None:
-            return self.value == bound
-        return self.value < bound or (match.group(1) == "<=" and self.value == bound)
+        held = {"<": self.value < bound, "<=": self.value <= bound, ">=": self.value >= bound}
+        return held.get(match.group(1), self.value == bound)
 
 
 def missing(row: str, what: str, why: str, target: str = "") -> Figure:

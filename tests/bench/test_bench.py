@@ -82,7 +82,14 @@ def test_command_prints_the_table_and_writes_json(
 
 @pytest.mark.parametrize(
     ("target", "held"),
-    [("<= 2 x", True), ("< 2 KiB", False), ("<= 1.9", False), ("2", True), ("3", False)],
+    [
+        ("<= 2 x", True),
+        ("< 2 KiB", False),
+        ("<= 1.9", False),
+        ("2", True),
+        ("3", False),
+        (">= 2", True),
+    ],
 )
 def test_a_figure_says_whether_its_target_is_held(target: str, held: bool) -> None:
     assert Figure("r", "w", 2.0, "x", target).held is held

@@ -281,11 +281,15 @@ class Clients(RuleBasedStateMachine):
     @rule(number=NUMBER, volume=volumes, adds=st.booleans())
     def act_on_volumes(self, number: int, volume: str, adds: bool) -> None:
         connection = self._some(number, NVME if number else "")
+        if connection is None:
+            return
+        granted = [each.volume for each in self._index.connections[connection].volumes]
+        if granted and not adds and number % 4:
+            volume = granted[number % len(granted)]
         body: dict[str, Any] = {"Volume": {"@odata.id": volume}}
         body |= ACCESS if adds else {}
         verb = "Add" if adds else "Remove"
-        if connection is not None:
-            self.write("POST", f"{connection}/Actions/Connection.{verb}VolumeInfo", body)
+        self.write("POST", f"{connection}/Actions/Connection.{verb}VolumeInfo", body)
 
     @rule(number=NUMBER, host=HOST, way=WAYS)
     def patch_connection(self, number: int, host: int, way: str) -> None:
@@ -304,6 +308,37 @@ class Clients(RuleBasedStateMachine):
         connection = self._some(number)
         if connection is not None:
             self.delete(connection)
+
+    def _granting(self, part: str) -> list[str]:
+        """Return the connections that grant a chunk, a region or a volume."""
+        return sorted(
+            name
+            for name, each in self._index.connections.items()
+            if part
+            in {
+                *(grant.chunk for grant in each.chunks),
+                *(grant.region for grant in each.regions),
+                *(grant.volume for grant in each.volumes),
+            }
+        )
+
+    def _take_back(self, part: str) -> Any:
+        """Delete a part after all connections that grant it; most parts are granted."""
+        for connection in self._granting(part):
+            self.delete(connection)
+        return self.delete(part)
+
+    @rule(target=chunks, chunk=consumes(chunks))
+    def take_chunk_back(self, chunk: str) -> Any:
+        return self._take_back(chunk)
+
+    @rule(target=regions, region=consumes(regions))
+    def take_region_back(self, region: str) -> Any:
+        return self._take_back(region)
+
+    @rule(target=volumes, volume=consumes(volumes))
+    def take_volume_back(self, volume: str) -> Any:
+        return self._take_back(volume)
 
     # -- what else is written ----------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from openapi_spec_validator import validate
 from redfish_fm.redfish.bodies import check_action, check_create, check_patch
 from redfish_fm.redfish.openapi import as_yaml
 from redfish_fm.redfish.routes import Routes
+from redfish_fm.redfish.select import parse_select
 from redfish_fm.redfish.targets import PUBLIC
 from tests.cases.conftest import Tree
 from tests.cases.life import (
@@ -31,6 +32,7 @@ from tests.control.builders import PCIE_FABRIC, PCIE_ZONES, zone_body
 from tests.virtual_time import in_virtual_time, run
 
 OPENAPI = f"{ROOT}/openapi.yaml"
+PCIE_ZONE = f"{ROOT}/Fabrics/{{FabricId}}/Zones/{{ZoneId}}"
 METHODS = ("get", "head", "post", "patch", "delete")
 DOCUMENTS = ("/redfish", f"{ROOT}/odata", f"{ROOT}/$metadata", OPENAPI)
 
@@ -159,10 +161,44 @@ async def test_its_query_parameters_are_those_that_are_evaluated() -> None:
             for name in (*values, "only", "excerpt"):
                 target = f"{uri}?{name}={values.get(name, '')}"
                 taken = (await stack.ask("GET", target)).status == 200
-                # A resource that has no excerpt refuses it; the parameter exists all the same.
+                # A collection ignores it; it means something where single types have one.
                 assert taken == (name in names) or name == "excerpt", target
             unknown = await stack.ask("GET", f"{uri}?$invented=1")
             assert unknown.status == 501
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Id", "Id,Name", " Id , Name ", "Status/State", "@odata.id", "", ",", "Id,", "a//b", "*"],
+)
+def test_select_is_described_as_it_is_read(text: str) -> None:
+    pattern = document()["components"]["parameters"]["select"]["schema"]["pattern"]
+    assert (re.search(pattern, text) is not None) == (parse_select(text) is not None)
+
+
+@in_virtual_time
+async def test_a_member_in_the_place_of_its_collection_fits_what_is_described() -> None:
+    async with a_stack() as stack:
+        await stack.made(PCIE_ZONES, {"Name": "one"})
+        for uri in (f"{ROOT}/SessionService/Sessions", f"{ROOT}/Systems", f"{ROOT}/Fabrics"):
+            item = document()["paths"][uri]["get"]["responses"]["200"]
+            described = item["content"]["application/json"]["schema"]
+            whole = {**described, "components": document()["components"]}
+            shown = json.loads((await stack.ask("GET", uri)).body)
+            member = await stack.get(shown["Members"][0]["@odata.id"])
+            fits = Draft202012Validator(whole).is_valid
+            assert fits(shown)
+            assert fits(member)
+            assert not fits(await stack.get(ROOT))
+
+
+def test_an_excerpt_is_offered_where_there_is_one() -> None:
+    paths = document()["paths"]
+    excerpt = {"$ref": "#/components/parameters/excerpt"}
+    assert (
+        excerpt in paths[f"{ROOT}/Chassis/{{ChassisId}}/Sensors/{{SensorId}}"]["get"]["parameters"]
+    )
+    assert excerpt not in paths[PCIE_ZONE]["get"]["parameters"]
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -201,6 +201,29 @@ async def test_files_that_can_not_be_used_leave_all_as_it_was(tmp_path: Path) ->
         assert desk.shown() == first.pem
 
 
+async def test_files_count_from_when_they_are_read_anew_and_not_before(tmp_path: Path) -> None:
+    first, second = made("a.example"), made("b.example")
+    chosen = files(tmp_path, first, "a")
+    async with a_desk(tmp_path, **chosen) as desk:
+        files(tmp_path, second, "a")
+        await trusted(desk)
+        await settle(desk, Enabled=True)
+        await after(desk, DAY_S)
+        assert desk.shown() == first.pem
+        assert await status(desk, holding(desk)) == 200
+
+
+async def test_notes_in_the_operators_file_do_no_harm(tmp_path: Path) -> None:
+    given = made("given.example")
+    chosen = files(tmp_path, given, "a")
+    chosen["tls_cert"].write_text(f"für Anne\n{given.pem}", encoding="utf-8")
+    async with a_desk(tmp_path, **chosen) as desk:
+        await trusted(desk)
+        await settle(desk, Enabled=True)
+        assert desk.shown() == given.pem
+        assert (await desk.get(OWN))["CertificateString"] == given.pem
+
+
 # -- clients -----------------------------------------------------------------------------------
 
 
@@ -232,6 +255,17 @@ def holding(desk: Desk, **how: Any) -> ClientCertificate:
 
 async def status(desk: Desk, certificate: ClientCertificate, uri: str = ANNE) -> int:
     return (await desk.send("GET", uri, certificate=certificate)).status
+
+
+async def test_before_anybody_sets_it_nobody_is_asked_and_everybody_answered(desk: Desk) -> None:
+    settings = (await desk.get(ACCOUNT_SERVICE))["MultiFactorAuth"]["ClientCertificate"]
+    assert settings == {
+        "Enabled": False,
+        "CertificateMappingAttribute": "CommonName",
+        "CertificateMappingAttribute@Redfish.AllowableValues": ["CommonName", "UserPrincipalName"],
+        "RespondToUnauthenticatedClients": True,
+        "Certificates": {"@odata.id": CLIENT_AUTHORITIES},
+    }
 
 
 async def test_a_certificate_stands_for_the_user_it_names(desk: Desk) -> None:
@@ -290,6 +324,22 @@ async def test_an_authority_that_goes_takes_its_users_along(desk: Desk) -> None:
     await settle(desk, Enabled=True)
     anne = holding(desk)
     assert (await desk.send("DELETE", uri)).status == 204
+    assert await status(desk, anne) == 401
+
+
+async def test_an_authority_that_goes_is_gone_even_where_nothing_new_can_be_served(
+    desk: Desk, monkeypatch, caplog
+) -> None:
+    uri = await trusted(desk)
+    await settle(desk, Enabled=True)
+    anne = holding(desk)
+
+    def full(*_: object) -> None:
+        raise TlsError("cannot write TLS files in x: no space")
+
+    monkeypatch.setattr(serving, "ensure_certificate", full)
+    assert (await desk.send("DELETE", uri)).status == 204
+    assert "the certificate from before is served on" in caplog.text
     assert await status(desk, anne) == 401
 
 

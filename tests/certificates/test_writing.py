@@ -101,6 +101,12 @@ async def test_a_request_is_made_anew_whatever_its_idempotency_key(desk: Desk) -
     assert [each.status for each in answers] == [200, 200] and len(texts) == 2
 
 
+async def test_the_request_is_the_answer_however_little_is_preferred(desk: Desk) -> None:
+    body = {"CommonName": "fm.example", "CertificateCollection": {"@odata.id": OWNS}}
+    answer = await desk.send("POST", GENERATE, body, prefer="return=minimal")
+    assert answer.status == 200 and b"CSRString" in answer.body
+
+
 @pytest.mark.parametrize(
     ("wrong", "places"),
     [

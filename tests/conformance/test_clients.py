@@ -237,7 +237,7 @@ def test_redfish_utilities_read_it(served, tmp_path, arguments, told) -> None:
         (("odata",), "value"),
         (("Systems", "-I", "host1"), "SystemType"),
         (("Chassis", "-I", "gpu1"), "ChassisType"),
-        (("Managers", "-I", "FM"), "ManagerType"),
+        (("Managers", "-I", "FabricManager"), "ManagerType"),
         (("AccountService",), "Accounts"),
         (("SessionService",), "Sessions"),
         (("raw", "GET", ZONES), "Members"),

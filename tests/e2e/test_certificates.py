@@ -115,11 +115,16 @@ def test_no_request_is_dropped_while_certificates_are_replaced(tmp_path: Path) -
         for pair in pairs:
             assert replaced(admin, pair.key_pem + pair.pem).status == 204
             assert fm.shown() == pair.pem
+        # On a busy machine some have hardly begun: each shall have written on a new connection.
+        deadline_s = time.monotonic() + 60
+        while any(each.written < 2 and each.is_alive() for each in writers):
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
         done.set()
         for writer in writers:
             writer.join(60)
         assert [each.problem for each in writers if each.problem] == []
-        assert min(each.written for each in writers) > 0
+        assert min(each.written for each in writers) >= 2
 
 
 class Writer(threading.Thread):

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.e2e.service import Client, serving, unpacked_mockup, zone_body
 
@@ -61,7 +62,8 @@ def test_every_resource_has_the_tag_it_had_before_the_restart(tmp_path: Path) ->
         before = settled(client)
         client.close()
         assert service.terminate() == 0
-    with serving(*where) as (service, url):
+    # What listens is shown: at another port one resource would have another tag.
+    with serving(*where, "--port", str(urlsplit(url).port)) as (service, url):
         client = Client(url, token)
         assert len(before) > 100
         after = settled(client)
@@ -86,7 +88,7 @@ def test_an_imported_mockup_is_served_from_the_state_after_the_first_start(
         client.close()
         assert service.terminate() == 0
     (mockup / "Fabrics" / "index.json").unlink()
-    with serving(*where) as (service, url):
+    with serving(*where, "--port", str(urlsplit(url).port)) as (service, url):
         client = Client(url)
         after = settled(client)
         client.close()

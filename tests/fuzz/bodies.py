@@ -6,12 +6,15 @@ all else, and every type without a recipe, is drawn from its schema.
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.fuzz.surface import Surface
 
 Body = dict[str, Any]
 PASSWORD = "an-invented-Passw0rd"
+AUTHORITY = (Path(__file__).parent / "authority.pem").read_text()
+"""A certificate whose key nobody has; valid until 2125."""
 _TEXTS = ("x", "made by chance", "日本 é 🙂", "a/b?c#d", "0", " ", "x" * 200)
 _TIMES = ("2026-01-02T03:04:05Z", "2030-12-31T23:59:59.5+01:00")
 _PARTS = ("MemoryChunks", "MemoryRegion")
@@ -44,6 +47,7 @@ class Bodies:
             "Session.Create": self._session,
             "VirtualPCI2PCIBridge.Update": self._vppb,
             "CXLLogicalDevice.Update": self._qos,
+            "Certificate.Create": self._certificate,
         }
 
     def good(self, method: str, uri: str) -> Body:
@@ -287,6 +291,9 @@ class Bodies:
         ports = self._surface.of_type("Port", f"{switch}/Ports/")
         chosen = self._rng.choice((None, *ports))
         return {"Links": {"Port": None if chosen is None else {"@odata.id": chosen}}}
+
+    def _certificate(self, _uri: str) -> Body:
+        return {"CertificateString": AUTHORITY, "CertificateType": "PEM"}
 
     def _qos(self, _uri: str) -> Body:
         return {"QoS": {"AllocatedBandwidth": self._rng.choice((0, 5, 10, 90))}}

@@ -49,6 +49,8 @@ def wrong(case: Case, response: Response, seen: Seen) -> list[str]:
         found.append("a session that is good was refused")
     if status == 403 and case.user in _POWERFUL:
         found.append("the administrator was forbidden something")
+    if status == 405 and case.method in response.headers.get("Allow", "").split(", "):
+        found.append("a method that is allowed was refused as one that is not")
     if status in (201, 202) and "Location" not in response.headers:
         found.append("no Location")
     if case.method == "GET" and status == 200:

@@ -20,7 +20,8 @@ ODD_VALUES: tuple[Any, ...] = (
 ODD_NAMES = (
     "Bogus", "", " ", "Id", "Name", "@odata.id", "@odata.type", "@odata.etag", "@odata.context",
     "@Redfish.OperationApplyTime", "@Redfish.Copyright", "Members", "Members@odata.count", "Status",
-    "Links", "Oem", "Actions", "Password", "x" * 2_000, "日本", "name", "a.b", "a/b", "#x", "__proto__",
+    "Links", "Oem", "Actions", "Password", "x" * 2_000, "日本", "name", "a.b", "a/b",
+    "#x", "__proto__",
 )  # fmt: skip
 
 
@@ -170,13 +171,15 @@ _HEADERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 _FILTERS = (
     "Id eq 'x'", "Name ne null", "not (Id eq 'a')", "Status/State eq 'Enabled' and Id gt '1'",
-    "Id eq", "((((", "Id eq 'x", "contains(Name,'a')", "1 eq 1", "Name eq 'a' or", "Id in ('a','b')",
+    "Id eq", "((((", "Id eq 'x", "contains(Name,'a')", "1 eq 1", "Name eq 'a' or",
+    "Id in ('a','b')",
     "Id eq 'a'" + " or Id eq 'a'" * 400, "(" * 2_000, "Name lt 5", "x/y/z eq true", "Id eq 1e999",
     "Id eq '日本'", "length(Name) gt 3", "Id eq ''''", "\x00", "Name eq null eq null", "-",
 )  # fmt: skip
 _QUERY: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("$filter", _FILTERS),
-    ("$select", ("Id", "Name,Status/State", "", ",", "Id,Id", "*", "a" * 3_000, "a/" * 900, "@odata.id",
+    ("$select", ("Id", "Name,Status/State", "", ",", "Id,Id", "*", "a" * 3_000, "a/" * 900,
+                 "@odata.id",
                  "Members/Name", "Links/Endpoints", " Id , Name ", "日本", "Id/Name")),
     ("$expand", (".", "*", "~", ".($levels=2)", "*($levels=6)", "*($levels=7)", ".($levels=0)", "",
                  ".($levels=99999999999999999999)", "Members", ".(", "~($levels=1)")),
@@ -212,7 +215,8 @@ def odd_path(rng: random.Random, uri: str) -> str:
     at = rng.randrange(1, len(segments))
     part = segments[at]
     odd = rng.choice(
-        (f"{part}x", "..", ".", "", part.upper(), f"{part}%20", f"%{ord(part[:1] or 'a'):02x}{part[1:]}",
+        (f"{part}x", "..", ".", "", part.upper(), f"{part}%20",
+         f"%{ord(part[:1] or 'a'):02x}{part[1:]}",
          f"{part}%2f", "%00", "%", "%zz", "日本", "%e6%97%a5", "%ff%fe", "x" * 500, f"{part};a=b",
          f"{part}%252e", "{Id}", "*", "Members", f"{part}/", "a" * 9_000 if at < 3 else "\\")
     )  # fmt: skip

@@ -15,6 +15,8 @@ from tests.fuzz.surface import ROOT, WRITING, Surface
 READERS = ("admin", "admin", "admin", "op", "ro")
 POWERLESS = (None, "nothing", "due", "ro", "reader", "personnel", "builder", "keeper", "stranger")
 METHODS = ("PUT", "OPTIONS", "TRACE", "PROPFIND", "BREW", "get", "CONNECT", "M-SEARCH", "LOCK")
+_LOGINS = ("Basic", "Basic x", "Basic " + "A" * 3_000, "Bearer x", "Basic Og==", "Basic \xff",
+           "Digest username=a")  # fmt: skip
 ADMIN = f"{ROOT}/AccountService/Accounts/admin"
 
 
@@ -148,11 +150,8 @@ class Plan:
         case = self._write(user) if self.rng.random() < 0.6 else self._read(user or "stranger")
         if user is not None or self.rng.random() < 0.6:
             return Case(**{**vars(case), "user": user})
-        login = self.rng.choice(("Basic", "Basic x", "Basic " + "A" * 3_000, "Bearer x", "Basic Og==",
-                                 "Basic \xff", "Digest username=a"))  # fmt: skip
-        return Case(
-            **{**vars(case), "user": None, "headers": {**case.headers, "authorization": login}}
-        )
+        headers = {**case.headers, "authorization": self.rng.choice(_LOGINS)}
+        return Case(**{**vars(case), "user": None, "headers": headers})
 
     def _odd_method(self) -> Case:
         uri = self.rng.choice(sorted(self.surface.allow))

@@ -6,26 +6,25 @@ request that would wait for ever. What a case changes is read from the kernel, n
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from redfish_fm import worlds
 from redfish_fm.config import Config
+from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.roles import ROLES
-from redfish_fm.redfish.writes import OutcomeKind
-from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish.targets import normal
+from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.server.targets import split_target
 from redfish_fm.store.base import StoredState
 from tests.cases.stack import CATALOG, CUSTOM_ROLES, ROOT, USERS, Stack, a_stack
 from tests.fuzz.judge import Seen, wrong
 from tests.fuzz.plan import ADMIN, Case, Plan, shown
+from tests.fuzz.report import Report
 from tests.fuzz.surface import Surface
 from tests.redfish.house import ACCOUNTS, PASSWORD
 from tests.sim.isolation import broken
@@ -40,63 +39,14 @@ FULL_LOOK_EVERY, ISOLATION_EVERY = 200, 500
 MADE_MAX = 250
 """More than that, and what was made first is deleted: a run is to stay as fast as it began."""
 _TIDY = ("Connections", "Zones", "EndpointGroups", "AddressPools", "Endpoints", "MemoryChunks",
-         "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles", "Sessions")  # fmt: skip
+         "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles")  # fmt: skip
 """Collections in the order in which their members can be deleted."""
+SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService")
+LASTING = 0.1
+"""Chance that such settings end with a request."""
 WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
 _VOLATILE = ("/redfish/v1/TaskService/",)
 """Where a refused write may leave something: the Task that says why it failed."""
-
-
-@dataclass
-class Report:
-    """What a run has seen."""
-
-    seed: int
-    requests: int = 0
-    existing: int = 0
-    """Requests with good credentials for what is there."""
-    succeeded: int = 0
-    refused_writes: int = 0
-    compared: int = 0
-    """Refused writes after which all that clients wrote was compared."""
-    compared_fully: int = 0
-    """Refused writes after which the tags of everything were compared."""
-    statuses: Counter[int] = field(default_factory=Counter)
-    table: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
-    """(method, template) -> how often sent, 2xx, 4xx, other."""
-    writable: set[tuple[str, str]] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
-
-    def note(self, case: Case, status: int) -> None:
-        """Count one answered case."""
-        self.requests += 1
-        self.statuses[status] += 1
-        self.succeeded += 200 <= status < 300
-        if case.template and case.user not in (None, "stranger"):
-            self.existing += 1
-        if case.template:
-            row = self.table.setdefault((case.method, case.template), Counter())
-            row["sent"] += 1
-            row[f"{status // 100}xx"] += 1
-
-    def lines(self) -> list[str]:
-        """Return the report as text, the table of writes last."""
-        share = 100 / max(1, self.requests)
-        found = [
-            f"seed {self.seed}: {self.requests} requests, {self.existing * share:.1f} % authenticated"
-            f" on existing routes, {self.succeeded * share:.1f} % succeeded",
-            f"refused writes {self.refused_writes}, compared {self.compared},"
-            f" all tags compared {self.compared_fully}",
-            "statuses " + ", ".join(f"{each}: {n}" for each, n in sorted(self.statuses.items())),
-            "  sent   2xx   4xx other  write",
-        ]
-        for method, template in sorted(self.writable, key=lambda each: (each[1], each[0])):
-            row = self.table.get((method, template), Counter())
-            other = row["sent"] - row["2xx"] - row["4xx"]
-            found.append(
-                f"{row['sent']:6} {row['2xx']:5} {row['4xx']:5} {other:5}  {method} {template}"
-            )
-        return found
 
 
 Trace = Callable[[dict[str, Any]], None]
@@ -161,13 +111,11 @@ class Run:
         """Send one case and judge the answer."""
         case = self.plan.next()
         self.report.writable |= {(case.method, case.template)} & self.surface.writable()
+        headers = await self._headers(case)
         before = self._wanted()
-        looks = self._looks(case)
-        tags = self.stack.tags() if looks else None
+        tags = self.stack.tags() if self._looks(case) else None
         path, query = split_target(case.target)
-        request = Request(
-            case.method, path, query, await self._headers(case), case.body, "192.0.2.1"
-        )
+        request = Request(case.method, path, query, headers, case.body, "192.0.2.1")
         seen = Seen(query, len(self.stack.durable.sessions), SESSIONS_MAX)
         try:
             async with asyncio.timeout(HANG_S):
@@ -191,6 +139,7 @@ class Run:
         if self._sound and self.report.requests % ISOLATION_EVERY == 0:
             self._isolated(case)
         await self._tidy()
+        await self._reset_settings()
 
     # -- a request ---------------------------------------------------------------------------
 
@@ -314,6 +263,17 @@ class Run:
         )
         for uri in {edit.key for edit in edits}:
             await self._learn(Case("GET", uri), uri, must=True)
+
+    async def _reset_settings(self) -> None:
+        """Let no setting that locks everybody out last for long."""
+        overlays = self.stack.kernel.published.state.spaces[Space.OVERLAY]
+        edits = tuple(
+            Edit(Space.OVERLAY, uri, overlays[uri], None) for uri in SETTINGS if uri in overlays
+        )
+        if edits and self.plan.rng.random() < LASTING:
+            await self.stack.kernel.writer.submit(
+                lambda _: Draft(OutcomeKind.CHANGED, edits[0].key, edits), "service"
+            )
 
     async def _tidy(self) -> None:
         """Delete the oldest of what was made, where that has become too much."""

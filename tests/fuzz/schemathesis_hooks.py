@@ -20,8 +20,13 @@ _NAME = re.compile(r"\{(\w+)\}")
 _URL = os.environ["FUZZ_URL"]
 _GOOD = 0.7
 """Share of bodies that name what there is; the others are as schemathesis makes them."""
-_FILTERS = ("Id eq 'x'", "not (Name eq 'a')", "Status/State eq 'Enabled' or Id gt '1'")
+_FILTERS = ("Id eq 'x'", "not (Name eq 'a')", "Name ne 'b' or Id gt '1'")
 _TRIES = 6
+_FIRST = (
+    f"{ROOT}/Fabrics/{{FabricId}}/Zones/{{ZoneId}}",
+    f"{ROOT}/Storage/{{StorageId}}/Volumes/{{VolumeId}}",
+)
+"""What others need: without them no connection can be made."""
 _RELEARN = 200
 """After so many requests everything is read anew: much has come and gone meanwhile."""
 
@@ -37,6 +42,9 @@ class World:
         self.bodies = Bodies(self.rng, self.surface)
         self.asked = 0
         self.crawl()
+        for template in _FIRST:
+            for _ in range(_TRIES):
+                self.make(template)
 
     def get(self, uri: str) -> Any:
         """GET as the admin."""

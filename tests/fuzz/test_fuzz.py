@@ -14,7 +14,8 @@ from tests.e2e.service import unpacked_mockup
 from tests.fuzz import run as runs
 from tests.fuzz.judge import Seen, wrong
 from tests.fuzz.plan import Case
-from tests.fuzz.run import Report, fuzz, topology_world
+from tests.fuzz.report import Report
+from tests.fuzz.run import fuzz, topology_world
 from tests.fuzz.wire import Wire, WireReport
 from tests.virtual_time import run
 
@@ -22,6 +23,8 @@ SHORT, LONG = 2_000, 100_000
 SHORT_WIRE, LONG_WIRE = 300, 10_000
 SHORT_MOCKUP, LONG_MOCKUP = 500, 10_000
 MOCKUP = "public-cxl"
+UNWIRED = "/Certificates"
+"""Collections whose writes only the composition root carries out: here they are always refused."""
 EACH_MIN = 100
 """How often the long run sends each write that there is."""
 
@@ -77,7 +80,7 @@ def test_a_hundred_thousand_requests_meet_no_answer_without_a_rule(
     rare = {each for each in report.writable if report.table[each]["sent"] < EACH_MIN}
     assert not rare
     never = {each for each in report.writable if not report.table[each]["2xx"]}
-    assert not never
+    assert not [each for each in never if not each[1].endswith(UNWIRED)]
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""The same cases over real sockets, and bytes that are no HTTP; what is left is a server that lives.
+"""The same cases over real sockets, and bytes that are no HTTP: the server must outlive them.
 
 Runs in real time: `Wire` serves a stack on loopback. Every request has a connection of its own,
 for what is malformed ends one.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.limits import Limits
-from redfish_fm.server.listener import listen
+from redfish_fm.server.listener import bind, listen
 from tests.cases.stack import Stack
 from tests.fuzz.plan import Case, Plan
 from tests.fuzz.run import WATCHED, surface_of
@@ -124,7 +124,7 @@ class Wire:
         server = HttpServer(
             self.stack.service.handle, self.stack.service.transport_error, limits=LIMITS
         )
-        listener = await listen(server, "127.0.0.1", 0, None)
+        listener = await listen(server, await bind("127.0.0.1", 0, plain=True), None)
         self._port = listener.port
         try:
             for _ in range(requests):

@@ -236,6 +236,18 @@ async def test_the_lock_of_the_last_administrator_lapses_even_without_reset(
     assert not await opens(house, "second", FIRST)
 
 
+async def test_the_last_one_is_known_before_the_lock_of_the_other_is_written_down() -> None:
+    async with a_house(clock=SteppedClock()) as house:
+        body = {**POLICY, "AccountLockoutCounterResetEnabled": False}
+        assert (await house.send("PATCH", ACCOUNT_SERVICE, body)).status == 200
+        await house.add("second", "Administrator")
+        await fail(house, "second")
+        await fail(house, "admin")
+        house.clock.time_s += LOCKED_S
+        assert await opens(house, "admin", PASSWORD)
+        assert not await opens(house, "second", FIRST)
+
+
 @pytest.mark.parametrize("locked_one", ["admin", "second"])
 async def test_a_locked_administrator_does_not_make_the_other_one_dispensable(
     house: House, locked_one: str

@@ -82,3 +82,4 @@ def test_time_goes_on_and_the_tag_stays() -> None:
     assert second is not None
     assert json.loads(first.body)["DateTime"] != json.loads(second.body)["DateTime"]
     assert (first.etag, first.wanted_tag) == (second.etag, second.wanted_tag)
+    assert json.loads(first.body)["@odata.etag"] == first.etag
