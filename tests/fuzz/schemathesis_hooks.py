@@ -20,6 +20,13 @@ _NAME = re.compile(r"\{(\w+)\}")
 _URL = os.environ["FUZZ_URL"]
 _GOOD = 0.7
 """Share of bodies that name what there is; the others are as schemathesis makes them."""
+_ITSELF = "/Managers/FabricManager/Actions/"
+"""Actions on the service's own manager, which restarts it: what is asked meanwhile has no answer."""
+_SETTINGS = {
+    f"{ROOT}/AccountService": {"AccountLockoutThreshold": 5},
+    f"{ROOT}/SessionService": {"SessionTimeout": 600},
+}
+"""Bodies for what could lock everybody out, this client too."""
 _FILTERS = ("Id eq 'x'", "not (Name eq 'a')", "Name ne 'b' or Id gt '1'")
 _TRIES = 6
 _FIRST = (
@@ -81,6 +88,7 @@ class World:
             made = self.make(template)
             if made is not None:
                 return made
+        known = [uri for uri in known if _ITSELF not in uri]
         return self.rng.choice(known) if known else None
 
     def make(self, template: str) -> str | None:
@@ -126,7 +134,9 @@ def map_case(context: Any, case: Any) -> Any:
         if values is None:
             return case
         case.path_parameters = dict(zip(_NAME.findall(template), values.groups(), strict=True))
-    if method in ("POST", "PATCH"):
+    if template in _SETTINGS and method == "PATCH":
+        case.body = _SETTINGS[template]
+    elif method in ("POST", "PATCH"):
         if world().rng.random() < _GOOD:
             case.body = world().bodies.good(method, uri)
     elif case.query:
