@@ -11,6 +11,8 @@ DEV := $(VENV)/.dev
 CONFORMANCE := $(VENV)/.conformance
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ARGS ?=
+# Processes that share the test suite; 0 runs it in one, for a debugger.
+JOBS ?= 2
 
 .PHONY: help run test check format conformance bench soak clean
 
@@ -26,7 +28,7 @@ run: $(RUNTIME)
 	@exec $(BIN)/redfish-fm serve $(ARGS)
 
 test: $(DEV)
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 check: $(DEV)
 	$(BIN)/ruff format --check .

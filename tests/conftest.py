@@ -17,8 +17,12 @@ settings.register_profile("redfish_fm", deadline=None)
 settings.load_profile("redfish_fm")
 
 
+_TOLD = "PYTEST_SEED_BASE"
+"""How the process that runs the tests tells its workers (pytest-xdist) which base it drew."""
+
+
 def _seed_base() -> int:
-    text = os.environ.get("REDFISH_FM_SEED")
+    text = os.environ.get("REDFISH_FM_SEED") or os.environ.get(_TOLD)
     return int(text) if text else random.SystemRandom().randrange(1, 1_000_000_000)
 
 
@@ -28,7 +32,8 @@ _SEED_LINE = f"seed base: {SEED_BASE} (repeat with REDFISH_FM_SEED={SEED_BASE})"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let hypothesis draw from the same seed base, unless its own flag says otherwise."""
+    """Let hypothesis and all workers draw from the same base, unless a flag says otherwise."""
+    os.environ[_TOLD] = str(SEED_BASE)
     if getattr(config.option, "hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(SEED_BASE)
 

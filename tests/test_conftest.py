@@ -21,12 +21,17 @@ def run_probe(tmp_path: Path, body: str, **environ: str) -> subprocess.Completed
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *PLUGINS_OFF, str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, **environ},
+        env={**_outside(), **environ},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+
+
+def _outside() -> dict[str, str]:
+    """The environment as it is outside of a test run, which tells its seed base to its workers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
 
 @pytest.mark.parametrize(

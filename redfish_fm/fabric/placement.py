@@ -285,13 +285,17 @@ def _named_blocks(market: Market) -> list[Block]:
 
 def _named(market: Market) -> list[Rejection]:
     """Return why named blocks can not be taken, whatever host it will be."""
+    request = market.request
+    # A system that is there has its host, and no system has two.
+    host = request.system or request.compute.host
     found = []
-    for name in dict.fromkeys(market.request.blocks):
+    for name in dict.fromkeys(request.blocks):
         block = market.index.blocks.get(name)
-        # A system that is there has its host.
-        second = block is not None and block.computes and market.request.system is not None
+        second = block is not None and block.computes and host not in (None, block.host)
         if block is None or second or not market.takable(block):
             found.append(Rejection(Group.BLOCK, name, Reason.BLOCK))
+        elif block.computes:
+            host = block.host
     return found
 
 

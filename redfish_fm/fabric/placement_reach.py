@@ -82,8 +82,9 @@ class Reach:
     def sorts(self, wish: Wish, *, near: bool = True) -> dict[SwitchKey, list[Sort]]:
         """Return the sorts that would do at each switch, best fit first.
 
-        `near`: within the latency budget only. Best fit: least capacity, then bandwidth, then the
-        group of which least is left.
+        `near`: within the latency budget only. Best fit: least capacity, then bandwidth, then what
+        is innermost (a virtual function before the physical one, which would take all of its own),
+        then the group of which least is left.
         """
         budget = self.budget_ns(wish) if near else None
         shelves = self.market.index.shelves
@@ -205,6 +206,7 @@ def suits(sort: Sort, wish: Wish) -> bool:
     )
 
 
-def _fit(sort: Sort, left: int) -> tuple[int, int, int, int, str, str, str]:
+def _fit(sort: Sort, left: int) -> tuple[int, int, int, int, int, str, str, str]:
     names = (sort.model, sort.manufacturer, sort.domain or "")
-    return sort.capacity_mib, sort.bandwidth_mb_s, left, sort.latency_ns, *names
+    sizes = (sort.capacity_mib, sort.bandwidth_mb_s, -sort.depth)
+    return *sizes, left, sort.latency_ns, *names

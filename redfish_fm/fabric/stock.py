@@ -19,7 +19,8 @@ from redfish_fm.fabric.relation import Relation
 class Sort:
     """All that distinguishes whole devices to a wish; blocks of one sort differ in their id only.
 
-    `switches` are where they are plugged, in the order in which their units are tried.
+    `switches` are where they are plugged, in the order in which their units are tried. `depth`: so
+    many things contain it, which go with nobody else then (a virtual function).
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Sort:
     bandwidth_mb_s: int
     domain: str | None
     switches: tuple[SwitchKey, ...]
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

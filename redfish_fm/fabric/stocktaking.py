@@ -63,6 +63,7 @@ def sort_of(index: FabricIndex, block: Block) -> Sort:
         block.bandwidth_mb_s or 0,
         block.domain,
         _switches(index, block),
+        min((len(index.units_above(unit)) for unit in block.units), default=0),
     )
 
 

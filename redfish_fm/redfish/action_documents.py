@@ -112,8 +112,10 @@ class Advertised:
             # What clients made through us has none, so nothing needs to be read for it.
             return found.body[:-1] + b',"Actions":' + actions + b"}"
         document = msgspec.json.decode(found.body)
-        # What the resource says of its own actions is truer than what its type can do.
-        document.setdefault("Actions", msgspec.Raw(actions))
+        own = document.get("Actions")
+        if not isinstance(own, dict) or not any(name.startswith("#") for name in own):
+            # What a resource says of its own actions is truer than what its type can do.
+            document["Actions"] = msgspec.Raw(actions)
         return encode(document)
 
     def _actions(self, type_name: str, uri: str) -> bytes:

@@ -32,6 +32,8 @@ PCIE_POOLS = f"{PCIE_FABRIC}/AddressPools"
 PCIE_DEFAULT = f"{PCIE_ZONES}/Default"
 CHUNK0 = "/redfish/v1/Chassis/mem1/MemoryDomains/0/MemoryChunks/1"
 TASKS = "/redfish/v1/TaskService/Tasks"
+SYSTEMS = "/redfish/v1/Systems"
+BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
 
 
 def endpoint_body(port: str = "D3", **more: Any) -> dict[str, Any]:
@@ -58,6 +60,11 @@ def group_body(name: str = "us", *endpoints: str) -> dict[str, Any]:
     return {"Name": name, "Links": {"Endpoints": links(*(endpoints or (HOST1,)))}}
 
 
+def system_body(*blocks: str, **more: Any) -> dict[str, Any]:
+    """Return the body of a system composed of these blocks."""
+    return {"Links": {"ResourceBlocks": links(*(f"{BLOCKS}/{each}" for each in blocks))}} | more
+
+
 def account_body(name: str = "made", **more: Any) -> dict[str, Any]:
     return {"UserName": name, "Password": FIRST, "RoleId": "ReadOnly", **more}
 
@@ -74,6 +81,7 @@ async def lived(stack: Stack) -> dict[str, str]:
         "cxl zone": await stack.made(CXL_ZONES, zone_body(CXL_HOST1, LD0)),
         "endpoint": await stack.made(PCIE_ENDPOINTS, endpoint_body()),
         "connection": await stack.made(CXL_CONNECTIONS, connection_body()),
+        "system": await stack.made(SYSTEMS, system_body("host2", "gpu2")),
         "account": await stack.made(ACCOUNTS, account_body()),
         "role": await stack.made(ROLES, role_body()),
         "session": (await stack.login("admin", "admin-password")).headers["Location"],
@@ -81,7 +89,7 @@ async def lived(stack: Stack) -> dict[str, str]:
     faults = stack.rig.faults()
     faults.next_apply(None, Slow(6.0))
     faults.next_apply(None, Refuse("bay is locked"))
-    failed = await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST1, NVME2, GPU2))
+    failed = await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST1, NVME2))
     made["failed"] = failed["task"]
     await stack.rig.until(lambda: not stack.kernel.operations.open_of("PCIe"))
     faults.next_apply(None, Slow(200.0))

@@ -99,10 +99,11 @@ def test_what_nothing_touched_is_not_rendered_again() -> None:
     first = zone(pcie("gpu1"))
     apply(published, put(ZONE, first))
     everything(published)
-    assert published.rendered - before == 4  # the zone, its collection, the endpoint, its block
+    # The zone, its collection, the endpoint, its block, and the two pools of blocks.
+    assert published.rendered - before == 6
     apply(published, put(ZONE, zone(pcie("gpu1"), Name="new"), first))
     everything(published)
-    assert published.rendered - before == 5
+    assert published.rendered - before == 7
 
 
 def test_an_observed_change_alters_o_and_leaves_w() -> None:

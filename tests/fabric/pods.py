@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from redfish_fm.fabric.composition import Block, BlockType, Composition, Reservation
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
-from redfish_fm.fabric.model import BindTarget, FabricKind, PartKind, PortId
+from redfish_fm.fabric.model import BindTarget, FabricKind, PartKind, PortId, VppbId
 from redfish_fm.fabric.placement import place
 from redfish_fm.fabric.placement_values import (
     MemoryWish,
@@ -21,6 +21,7 @@ from redfish_fm.fabric.placement_values import (
 from redfish_fm.fabric.values import (
     Allocation,
     Binder,
+    Binding,
     CapacityPool,
     Chunk,
     Endpoint,
@@ -240,6 +241,15 @@ class Pod:
         unit = f"{appliance}.{ld}"
         made = Region(f"r-{unit}-{number}", unit, appliance, number, size)
         self.index.put_region(made)
+        return self
+
+    def bound(self, host: str, switch: str, count: int = 1) -> "Pod":
+        """So many vPPBs of a host in use, for something that is not part of this."""
+        for number in range(count):
+            vppb = VppbId(switch, f"V-{host}", number)
+            target = BindTarget(switch, f"else-{number}")
+            made = Binding("F", f"else-{host}-{number}", host, vppb, target, frozenset({"z"}))
+            self.index.put_binding(made)
         return self
 
     def lost(self, *names: str) -> "Pod":

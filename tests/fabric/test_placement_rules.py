@@ -14,7 +14,14 @@ from redfish_fm.fabric import (
     placement_reach,
     stocktaking,
 )
+from tests.fabric import table_placement_devices, table_placement_hosts, table_placement_memory
 from tests.fabric.table_placement import ROWS, Row
+
+TABLES = (table_placement_devices, table_placement_hosts, table_placement_memory)
+
+
+def test_no_table_is_forgotten() -> None:
+    assert {row.ask.__module__ for row in ROWS} == {table.__name__ for table in TABLES}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -97,7 +104,8 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
     "nothing loads": (placement_reach.Reach, "_carry", lambda *_: None),
     "the smallest device": (placement_reach, "_fit", blinded(FIT, 0)),
     "the slowest device": (placement_reach, "_fit", reversed_order(FIT, 1)),
-    "big groups are whole": (placement_reach, "_fit", blinded(FIT, 2)),
+    "the whole device": (placement_reach, "_fit", reversed_order(FIT, 2)),
+    "big groups are whole": (placement_reach, "_fit", blinded(FIT, 3)),
     "model": (placement_reach, "suits", deaf_to("model", None)),
     "manufacturer": (placement_reach, "suits", deaf_to("manufacturer", None)),
     "capacity": (placement_reach, "suits", deaf_to("capacity_mib_min", 0)),

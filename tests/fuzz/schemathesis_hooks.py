@@ -21,7 +21,7 @@ _URL = os.environ["FUZZ_URL"]
 _GOOD = 0.7
 """Share of bodies that name what there is; the others are as schemathesis makes them."""
 _ITSELF = "/Managers/FabricManager/Actions/"
-"""Actions on the service's own manager, which restarts it: what is asked meanwhile has no answer."""
+"""Actions on the service's own manager, which restart it: what is asked then has no answer."""
 _SETTINGS = {
     f"{ROOT}/AccountService": {"AccountLockoutThreshold": 5},
     f"{ROOT}/SessionService": {"SessionTimeout": 600},

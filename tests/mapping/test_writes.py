@@ -512,7 +512,7 @@ def test_secrets_never_reach_a_document(tip: MemoryTip) -> None:
 
 
 def test_only_the_known_collections_take_a_post(tip: MemoryTip) -> None:
-    write = Write(WriteKind.CREATE, "/redfish/v1/Systems", "ComputerSystem", "tester")
+    write = Write(WriteKind.CREATE, "/redfish/v1/Chassis", "Chassis", "tester")
     with refusal(405, "Base.OperationNotAllowed"):
         prepare(write, tip)
 
