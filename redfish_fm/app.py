@@ -75,6 +75,7 @@ writers: a POST of a zone costs 9 % less CPU.
 """
 FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
+_TOP_DEPTH = "/redfish/v1/Systems".count("/")
 UUID_KEY = "uuid"
 """Key in the META space: the ServiceRoot.UUID, made once per state."""
 
@@ -328,7 +329,8 @@ def _base(
     served = {
         name
         for name, info in catalog.types.items()
-        if info.uris and info.uris[0].rstrip("/") in world.documents
+        # What stands deeper is linked from where it stands.
+        if info.uris and info.uris[0] in world.documents and info.uris[0].count("/") == _TOP_DEPTH
     }
     root = catalog.types["ServiceRoot"].properties
     top_level = [name for name, info in root.items() if info.link_to in served]

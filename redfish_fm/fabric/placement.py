@@ -151,14 +151,13 @@ def _examine(market: Market, alike: _Alike, wishes: Sequence[AnyWish], found: _F
         met = None if strange else meet(reach, wishes)
         if met is not None:
             found.add(_Candidate(stand, met, _latency(reach, met)))
-        elif strange:
-            rows = tuple(
-                Rejection(Group.BLOCK, block.id, Reason.NO_PATH, "/blocks") for block in strange
-            )
-            found.refuse(Refused(rows, ()), 0)
-        clean = whole and market.refused == before
-        if met is None and not strange:
-            found.refuse(reasons(reach, wishes), alike.count - number - 1 if clean else 0)
+        clean = whole and market.refused == before and not strange
+        if strange:
+            rows = (Rejection(Group.BLOCK, block.id, Reason.NO_PATH) for block in strange)
+            found.refuse(Refused(tuple(rows), ()), 0)
+        elif met is None:
+            others = max(0, alike.count - number - 1) if clean else 0
+            found.refuse(reasons(reach, wishes), others)
         if clean:
             return
 
@@ -217,8 +216,11 @@ def _one_host(market: Market, block: Block, found: _Found) -> Iterator[_Alike]:
 def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
     wish, shelves = market.request.compute, market.index.shelves
     lacking: dict[Reason, Rejection] = {}
-    for places in list(shelves.looks()):
+    for alike in list(shelves.looks()):
         market.index.work += 1
+        places = _near_named(market, alike)
+        if not places:
+            continue
         sorts = sorted(shelves.machine_sorts(places[0]), key=_size)
         fitting = [sort for sort in sorts if _lack(wish, sort) is None]
         for lack in (_lack(wish, sort) for sort in sorts):
@@ -227,11 +229,19 @@ def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
                 if (lack.available or 0) > (best.available or 0):
                     lacking[lack.reason] = lack
         for sort in fitting:
-            count = len(places)
-            yield _Alike(_machines(market, places, sort, found), count)
+            yield _Alike(_machines(market, places, sort, found), len(places))
     found.hosts += lacking.values()
     if not found.hosts and not found.examined:
         found.hosts.append(_host_row(wish, "", Reason.HOST_TAKEN, 1, 0))
+
+
+def _near_named(market: Market, places: Sequence[Standing]) -> Sequence[Standing]:
+    """Return the places from which all that the client named can be reached."""
+    named = [frozenset(block.switches) for block in _named_blocks(market)]
+    if not named:
+        return places
+    reached = [(place, {way.switch for way in place.ways}) for place in places]
+    return [place for place, switches in reached if all(switches & each for each in named)]
 
 
 def _size(sort: MachineSort) -> tuple[int, int, str]:
@@ -245,6 +255,8 @@ def _machines(
     for each in places:
         for name in market.index.shelves.machines(each, sort):
             block = market.index.blocks[name]
+            if market.request.among is not None and name not in market.request.among:
+                continue
             if market.takable(block):
                 yield Stand(block.host or "", each, name, sort.core_count, sort.memory_mib)
             else:

@@ -12,6 +12,7 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.properties import PropertyInfo
+from redfish_fm.redfish.service_table import CreateTable
 from redfish_fm.redfish.values import ActionVoice, PropertyVoice, ValueCheck, is_id, pointer_to
 
 MESSAGES_MAX = 64
@@ -28,7 +29,7 @@ def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
     table = info.create
     if table is None:
         raise ValueError(f"{info.name} can not be created")
-    walk = _Walk(table.allowed, patching=False)
+    walk = _Walk(table.allowed, patching=False, table=table)
     walk.body(info.properties, body)
     _check_id(walk.check, body)
     missing = [path for path in sorted(table.required) if _absent(body, path)]
@@ -46,7 +47,8 @@ def check_patch(info: TypeInfo, body: Mapping[str, Any], wanted: bool) -> list[M
     be written; everything else of the type is PropertyNotWritable. A body that names no property
     is NoOperation.
     """
-    walk = _Walk(info.writable_here if wanted else info.overlay_here, patching=True)
+    writable = info.writable_here if wanted else info.overlay_here
+    walk = _Walk(writable, patching=True, table=info.create)
     walk.body(info.properties, body)
     if not walk.named and not walk.check.told:
         return [messages.no_operation()]
@@ -96,9 +98,13 @@ def limited(found: list[Message]) -> list[Message]:
 class _Walk:
     """Walks a body down to the paths that may be written, and checks the values there."""
 
-    def __init__(self, paths: frozenset[str], patching: bool) -> None:
+    def __init__(
+        self, paths: frozenset[str], *, patching: bool, table: CreateTable | None = None
+    ) -> None:
         self._paths = paths
         self._above = _above(paths)
+        self._described = frozenset() if table is None else table.described
+        self._annotations = {} if table is None else table.annotations
         self.check = ValueCheck(PropertyVoice(), patching=patching)
         self.named = False
 
@@ -117,7 +123,11 @@ class _Walk:
             self.named = True
             here, info = f"{path}{name}", properties.get(name)
             place = pointer_to(pointer, name)
-            if info is None:
+            if here in self._described and isinstance(value, dict) and "Members" in value:
+                self.check.members(value, name, place)
+            elif here in self._annotations:
+                self.check.typed(self._annotations[here], value, name, place)
+            elif info is None:
                 self.check.told.append(messages.property_unknown(name, place))
             elif here in self._paths:
                 self.check.value(info, value, name, place)

@@ -1,7 +1,8 @@
 """What is kept of a checked body: no annotations of the client, nothing twice in a set. Pure.
 
-@odata annotations of a client carry nothing (DESIGN section 8). They stay in two places only: the
-@odata.id of what the schema declares as a reference, and Oem objects, which are the client's own.
+@odata annotations of a client carry nothing (DESIGN section 8). They stay in three places only: the
+@odata.id of what the schema declares as a reference, Oem objects, which are the client's own, and
+objects of which a schema says nothing at all (the request of a manifest's stanza).
 A served object that is a link therefore is one by its schema, never because a client says so.
 """
 
@@ -40,6 +41,9 @@ def _value(info: PropertyInfo | None, value: Any, patching: bool) -> Any:
         if info is not None and info.kind is Kind.LINK and "@odata.id" in value:
             return {"@odata.id": value["@odata.id"]}
         inner = None if info is None else info.object
+        if inner is not None and inner.open and not inner.properties:
+            # No schema says what stands there (a stanza's request): who reads it knows.
+            return value
         return _object(_nothing if inner is None else inner.find, value, patching)
     if isinstance(value, list):
         items = None if info is None else info.items

@@ -27,6 +27,10 @@ class CreateTable:
     """Required and optional together."""
     only_where: str | None = None
     """Boolean of the resource that has the collection: where it is false, nothing is created."""
+    described: frozenset[str] = frozenset()
+    """Links to collections in whose place a client may describe the members it wishes for."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of the body that mean something here -> the JSON type of their value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,4 +91,6 @@ def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
         frozenset() if "later" in row else frozenset(row["collections"]),
         required | optional,
         row.get("only_where"),
+        frozenset(create.get("described", ())),
+        dict(create.get("annotations", {})),
     )

@@ -192,6 +192,24 @@ class ValueCheck:
         if name in _ANNOTATIONS and not isinstance(value, str):
             self.voice.type_error(self.told, value, name, pointer_to(above, name))
 
+    def members(self, value: dict[str, Any], name: str, place: str) -> None:
+        """Check a collection whose members a client describes; what they mean is judged later."""
+        for key in value:
+            if key != "Members" and "@odata." not in key:
+                self.told.append(messages.property_unknown(key, pointer_to(place, key)))
+        found, place = value["Members"], pointer_to(place, "Members")
+        if not isinstance(found, list):
+            self.voice.type_error(self.told, found, "Members", place)
+            return
+        for position, each in enumerate(found):
+            if not isinstance(each, dict):
+                self.voice.type_error(self.told, each, name, f"{place}/{position}")
+
+    def typed(self, json_type: str, value: Any, name: str, place: str) -> None:
+        """Check that a value is of a JSON type."""
+        if not _IS[json_type](value):
+            self.voice.type_error(self.told, value, name, place)
+
     def _string(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)

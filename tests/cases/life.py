@@ -93,7 +93,7 @@ async def lived(stack: Stack) -> dict[str, str]:
     made["failed"] = failed["task"]
     await stack.rig.until(lambda: not stack.kernel.operations.open_of("PCIe"))
     faults.next_apply(None, Slow(200.0))
-    return made | await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST2, NVME1, Name="slow"))
+    return made | await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST1, NVME1, Name="slow"))
 
 
 async def slowly(stack: Stack, method: str, uri: str, body: Any = None) -> dict[str, str]:

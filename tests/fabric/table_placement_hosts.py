@@ -239,6 +239,21 @@ def a_system_that_has_a_host_gets_no_second_one() -> Answer:
     return told(hosts().composed("S", "H1").refused(system="S", blocks=("b-H2",)))
 
 
+@row("H2")
+def a_host_that_reaches_what_is_named_is_taken() -> Answer:
+    return racks().placed(memory(GIB), blocks=("b-a2",)).host
+
+
+@row(["a2", "M2"])
+def memory_is_taken_where_what_is_named_is() -> Answer:
+    return chosen(racks().placed(memory(GIB), blocks=("b-a2",)))
+
+
+@row([("HOST_TAKEN", 1, 0)])
+def no_host_reaches_all_that_is_named() -> Answer:
+    return told(racks().refused(blocks=("b-a1", "b-a2")))
+
+
 @row([("BLOCK", None, None)])
 def two_named_hosts_are_one_too_many() -> Answer:
     return told(hosts().refused(blocks=("b-H1", "b-H2")))
@@ -252,4 +267,4 @@ def a_named_block_of_another_host_is_refused() -> Answer:
 @row([("NO_PATH", None, None)])
 def a_named_device_that_the_host_does_not_reach_is_refused() -> Answer:
     pod = Pod().host("H", "s1").devices("s2", "a1")
-    return told(pod.refused(blocks=("b-a1",)))
+    return told(pod.refused(compute=ComputeWish("H"), blocks=("b-a1",)))

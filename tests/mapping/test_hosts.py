@@ -24,7 +24,8 @@ SYSTEM = "/redfish/v1/Systems/host1"
 CHASSIS = "/redfish/v1/Chassis/host1"
 BMC = "/redfish/v1/Managers/host1-bmc"
 ROOTS = tuple(
-    f"/redfish/v1/{name}" for name in ("Systems", "Chassis", "Managers", "Fabrics", "Cables")
+    f"/redfish/v1/{name}"
+    for name in ("Systems", "Chassis", "Managers", "Fabrics", "Cables", "CompositionService")
 )
 FILE = """
 name: rack
