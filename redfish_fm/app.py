@@ -53,10 +53,10 @@ from redfish_fm.reload import Reload
 from redfish_fm.samples import kernel_samples, server_samples
 from redfish_fm.server.discovery import Discovery
 from redfish_fm.server.http import HttpServer
-from redfish_fm.server.interfaces import listened_on
-from redfish_fm.server.limits import Limits
+from redfish_fm.server.interfaces import IpAddress, announced_addresses, listened_on
 from redfish_fm.server.listener import Bound, listen
 from redfish_fm.server.metrics import Metrics
+from redfish_fm.server.process_limits import keep_no_core, usual_limits
 from redfish_fm.server.ssdp import Announced
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import MemoryStore
@@ -104,6 +104,7 @@ async def serve(
     `progress` is told how far the reading of a mockup is.
     Raises FmError or OSError, with one clear line, where it can not start.
     """
+    keep_no_core()
     with contextlib.ExitStack() as stack:
         kept = Kept(stack)
         while await _life(config, again, progress, kept):
@@ -238,7 +239,7 @@ async def _parts(
         kernel,
         identity,
         itself,
-        _certificates(config, folder, own_uri, kernel, clock),
+        _certificates(config, folder, own_uri, kernel, clock, listening),
         discovery,
     )
 
@@ -254,14 +255,14 @@ def _service(config: Config, tables: _Tables, world: World, parts: _Parts, clock
         CertificateWrites(parts.certificates, clock, itself.commit).commit,
         identity.sessions,
         identity.accounts,
-        owner=kernel.operations.owner_of,
+        owner=kernel.owner_of,
         roles=identity.roles,
         locks=identity.locks,
         client_certificates=parts.certificates.clients,
         replay=kernel.retries.outcome,
         task_result=kernel.operations.result,
         odata_types=sorted(parts.odata_types),
-        served=lambda: [*parts.base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
+        served=kernel.published.places,
         body_bytes_max=config.body_limit_bytes,
         page_size=config.page_size,
         headers=world.headers,
@@ -357,7 +358,7 @@ def _kernel_config(config: Config) -> KernelConfig:
     power = PowerPolicy(
         observe_interval_s=config.observe_interval_s, not_ready_s=config.emulation_not_ready_s
     )
-    return KernelConfig(config.sync_budget_s, policy, power)
+    return KernelConfig(config.sync_budget_s, policy, power, config.time_scale)
 
 
 def _identity(
@@ -421,10 +422,17 @@ async def _first_start(
 
 
 def _certificates(
-    config: Config, folder: Path, own_uri: str, kernel: Kernel, clock: Clock
+    config: Config,
+    folder: Path,
+    own_uri: str,
+    kernel: Kernel,
+    clock: Clock,
+    listening: frozenset[IpAddress],
 ) -> Certificates:
     """Return what serves and shows certificates, following what becomes durable."""
-    found = Certificates(config, folder, own_uri, kernel.published, clock)
+    found = Certificates(
+        config, folder, own_uri, kernel.published, clock, lambda: announced_addresses(listening)
+    )
     kernel.writer.on_publish.append(found.published)
     return found
 
@@ -458,7 +466,7 @@ async def _serve_http(
     server = HttpServer(
         service.handle,
         service.transport_error,
-        limits=Limits(body_bytes=config.body_limit_bytes),
+        limits=usual_limits(config.body_limit_bytes),
         metrics=Metrics(lambda: [*kernel_samples(kernel, store), *server_samples(server)]).render,
         clock=clock,
     )

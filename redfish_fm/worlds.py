@@ -23,6 +23,7 @@ from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.mapping.systems_shown import SHOWN_TYPES
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.store.base import StoredState
@@ -152,11 +153,15 @@ def document_edit(space: Space, key: str, document: Mapping[str, Any]) -> Edit:
 
 
 def wanted_types(world: World, stored: StoredState) -> set[str]:
-    """Return the @odata.type of every wanted document: imports bring older versions."""
+    """Return the @odata.type of every wanted document, of which imports bring older versions.
+
+    And of what can be shown below systems of resource blocks.
+    """
     documents = [*stored.spaces.get(Space.DOCUMENT, {}).values()]
     documents += [edit.post for edit in world.first if edit.space is Space.DOCUMENT and edit.post]
     decoder = msgspec.json.Decoder(_Typed)
-    return {decoder.decode(raw).odata_type for raw in documents}
+    shown = SHOWN_TYPES if world.facts.blocks else frozenset()
+    return {decoder.decode(raw).odata_type for raw in documents} | shown
 
 
 class _Typed(msgspec.Struct):

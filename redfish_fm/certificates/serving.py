@@ -10,7 +10,7 @@ and renews in time.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from redfish_fm.server.tls import (
     ensure_certificate,
     operator_certificate,
     pair_context,
+    say_lacking,
     server_context,
 )
 
@@ -64,8 +65,8 @@ class Certificates:
 
     `uri` is where the HTTPS certificate is served. `context` is what to listen with, None where
     the service speaks plain HTTP. `folder` holds `tls/`, the certificate made by the service
-    itself. `clients` knows whom clients' certificates stand for. Raises TlsError where there is
-    no certificate to start with.
+    itself; `addresses` gives those under which the service is announced. `clients` knows whom
+    clients' certificates stand for. Raises TlsError where there is no certificate to start with.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class Certificates:
         uri: str,
         published: Published,
         clock: Clock,
+        addresses: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._config = config
+        self._addresses = addresses
         self._folder = folder / "tls"
         self._uri = uri
         self._manager = uri.partition("/NetworkProtocol/")[0]
@@ -91,6 +94,7 @@ class Certificates:
         self._served: _Served | None = None
         if not config.http:
             self._served = self._made(config)
+            self._say_lacking()
         self.context = None if self._served is None else LiveContext(self._served.context)
         self._allow_clients()
         self._show()
@@ -192,7 +196,14 @@ class Certificates:
     def _files(self, config: Config) -> TlsFiles:
         if config.tls_cert is not None and config.tls_key is not None:
             return operator_certificate(config.tls_cert, config.tls_key)
-        return ensure_certificate(self._folder, config.host, self._clock.wall_s())
+        return ensure_certificate(
+            self._folder, config.host, self._clock.wall_s(), self._addresses()
+        )
+
+    def _say_lacking(self) -> None:
+        """Say once which announced addresses the certificate in use lacks, if it is our own."""
+        if self._config.tls_cert is None and self._replaced() is None:
+            say_lacking(self._files(self._config), self._addresses())
 
     def _replaced(self) -> tuple[str, bytes] | None:
         """Return chain and key that ReplaceCertificate gave, or None."""

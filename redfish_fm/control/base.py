@@ -20,6 +20,7 @@ from redfish_fm.mapping.links import (
     forward_links,
     further_collections,
 )
+from redfish_fm.mapping.systems_shown import SHOWN_TYPES
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
@@ -96,7 +97,7 @@ class Base:
             elif name in _READ:
                 known = decode_document(raw) if isinstance(document, Finished) else document
                 self._read_in(uri, name, known)
-        self.odata_types.update(names)
+        self.odata_types.update(names, SHOWN_TYPES if facts.blocks else ())
         beside = frozenset(facts.beside)
         for uri in self.documents:
             parent = parent_of(uri)

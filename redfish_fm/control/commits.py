@@ -63,14 +63,14 @@ class Commits:
                     self._operations.forget(operation_id, waiter)
         draft, change = committed.draft, committed.change
         if change is None or change.operation is None:
-            return Outcome(draft.kind, draft.uri)
+            return Outcome(draft.kind, draft.uri, body=draft.body)
         return await self._observed(write, draft, change.operation)
 
     async def _observed(self, write: Write, draft: Draft, operation: str) -> Outcome:
         """Wait until the hardware did it, or leave it to a Task. Raises RedfishError (409)."""
         try:
             if await self._operations.verdict(operation, self._sync_budget_s):
-                return Outcome(draft.kind, draft.uri)
+                return Outcome(draft.kind, draft.uri, body=draft.body)
         except RedfishError:
             if write.retry is not None:
                 await self._retries.forget(write.retry)

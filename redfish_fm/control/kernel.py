@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
 from redfish_fm.control.commits import Commits
+from redfish_fm.control.expiry import Expiry
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.power import PowerLoop, PowerPolicy
 from redfish_fm.control.published import Published
@@ -28,11 +29,15 @@ CLOSE_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class KernelConfig:
-    """How the kernel behaves; times in seconds of the service clock."""
+    """How the kernel behaves; times in seconds of the service clock.
+
+    `time_scale` is how fast the fabric clock runs, on which reservations last.
+    """
 
     sync_budget_s: float = 5.0
     policy: Policy = field(default_factory=Policy)
     power: PowerPolicy = field(default_factory=PowerPolicy)
+    time_scale: float = 1.0
 
 
 class Kernel:
@@ -51,6 +56,7 @@ class Kernel:
         self._drivers = dict(drivers)
         self.published = Published(WantedState(base))
         self.writer = Writer(store, base, self.published, clock)
+        self.writer.tip_view.time_scale = config.time_scale
         self.operations = Operations(self.writer, self.published, clock)
         self.retries = Retries(self.writer, self.published, clock)
         self.commits = Commits(self.writer, self.operations, self.retries, config.sync_budget_s)
@@ -73,6 +79,8 @@ class Kernel:
                 power, self.writer, self.published, self.operations, clock, config.power
             )
             self.writer.on_publish.append(self.power.published)
+        self.expiry = Expiry(self.writer, self.published, clock)
+        self.writer.on_publish.append(self.expiry.published)
         self._running: list[asyncio.Task[None]] = []
         for loop in self.loops.values():
             self.writer.on_publish.append(loop.published)
@@ -86,8 +94,13 @@ class Kernel:
         async with asyncio.TaskGroup() as tasks:
             self._running = [
                 tasks.create_task(self.writer.run()),
+                tasks.create_task(self.expiry.run()),
                 *(tasks.create_task(loop.run()) for loop in self._all_loops()),
             ]
+
+    def owner_of(self, uri: str) -> str | None:
+        """Return the user name of who has a Task or a reservation; None where nobody does."""
+        return self.operations.owner_of(uri) or self.expiry.owner_of(uri)
 
     async def first_observed(self, timeout_s: float) -> bool:
         """Wait until all was looked at once; False where that takes longer."""

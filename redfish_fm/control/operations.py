@@ -20,6 +20,7 @@ from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.operations import (
     Operation,
     OperationState,
+    answer_of,
     encode_operation,
     new_operation,
     take_back,
@@ -93,7 +94,8 @@ class Operations:
             return refusal(operation.messages or (messages.operation_failed(),))
         # A change has nothing to show but the resource; like a release it answers 204.
         created = operation.kind is OutcomeKind.CREATED
-        return Outcome(OutcomeKind.CREATED if created else OutcomeKind.DELETED, operation.uri)
+        kind = OutcomeKind.CREATED if created else OutcomeKind.DELETED
+        return Outcome(kind, operation.uri, body=answer_of(operation))
 
     async def verdict(self, operation_id: str, budget_s: float) -> bool:
         """Wait for the end of an operation; False where it is still open after `budget_s`.

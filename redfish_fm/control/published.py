@@ -18,8 +18,9 @@ from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.mapping.statuses import Statuses
-from redfish_fm.mapping.systems_shown import host_shown, system_shown
+from redfish_fm.mapping.systems_shown import host_shown, parts_shown, system_shown
 from redfish_fm.mapping.unseen import unseen_patch
+from redfish_fm.mapping.uris import SYSTEM
 from redfish_fm.redfish import etag, oem
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.view import Description, Origin, Representation
@@ -33,17 +34,20 @@ _encoder = msgspec.json.Encoder()
 class Published:
     """The three layers laid over each other, one cached Representation per resource.
 
-    `rendered` counts work done, for the tests that hold it to O(change).
+    `rendered` counts work done, for the tests that hold it to O(change). `observed` is what was
+    seen already, by URI.
     """
 
-    def __init__(self, state: WantedState) -> None:
+    def __init__(
+        self, state: WantedState, observed: dict[str, Mapping[str, Any]] | None = None
+    ) -> None:
         self.state = state
         self.rendered = 0
         self.statuses = Statuses(lambda condition: announced_since(self.state, condition))
         """What the reconcile loops have seen; one for all, because hosts depend on several."""
         self.looking = asyncio.Lock()
         """Held during one look at a fabric: it goes in parts, and others see its statuses."""
-        self._observed: dict[str, Mapping[str, Any]] = {}
+        self._observed = {} if observed is None else observed
         self._cache: dict[str, Representation] = {}
 
     @property
@@ -55,6 +59,14 @@ class Published:
     def seq(self) -> int:
         """The sequence number of the newest published change."""
         return self.state.seq
+
+    def over(self, state: WantedState) -> "Published":
+        """Return a view of a state that is not durable yet, with all that is observed now."""
+        return Published(state, self._observed)
+
+    def composed(self, uri: str) -> dict[str, Any] | None:
+        """Return the resource or collection at `uri` as a document, without its tag."""
+        return self._compose(uri)
 
     def replace(self, state: WantedState) -> None:
         """Show another state from now on; used once, after a reload from disk."""
@@ -102,6 +114,14 @@ class Published:
     def observed(self, uri: str) -> Mapping[str, Any] | None:
         """Return the observed properties laid over `uri`, or None."""
         return self._observed.get(uri)
+
+    def places(self) -> list[str]:
+        """Return every URI that is served, and where systems of blocks would have what they show.
+
+        Costs all there is.
+        """
+        example = parts_shown(SYSTEM.format(system="composed")) if self.base.facts.blocks else ()
+        return [*self.base.documents, *self.state.spaces[Space.DOCUMENT], *example]
 
     def exists(self, uri: str) -> bool:
         """Return whether `get` would find something, without rendering it."""
@@ -204,7 +224,8 @@ class Published:
     def _origin(self, uri: str) -> Origin:
         if uri in self.state.spaces[Space.DOCUMENT]:
             return Origin.WANTED
-        if uri in self.base.collections or uri not in self.base.documents:
+        beside = uri in self.base.collections or uri in self.base.facts.beside
+        if beside or uri not in self.base.documents:
             return Origin.SERVICE
         return Origin.INVENTORY
 

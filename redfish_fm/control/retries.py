@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -41,7 +42,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is remembered of one write. `stored` recognises the request (redfish.retries.Retry).
 
     `operation` is the id of the operation it opened; `task` its Task, once it was told to go on
-    there (202).
+    there (202); `body` what an action answered with.
     """
 
     stored: str
@@ -50,6 +51,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     uri: str
     operation: str | None = None
     task: str | None = None
+    body: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class Retries:
     def _record(self, retry: Retry, draft: Draft, tip: TipView) -> Edit:
         operation = None if draft.operation is None else tip.next_id
         now_s = self._clock.wall_s()
-        answer = Answer(retry.stored, now_s, draft.kind.value, draft.uri, operation)
+        body = None if draft.body is None else dict(draft.body)
+        answer = Answer(retry.stored, now_s, draft.kind.value, draft.uri, operation, body=body)
         raw = tip.state.spaces[Space.ANSWER].get(retry.key)
         return Edit(Space.ANSWER, retry.key, raw, msgspec.json.encode(answer))
 
@@ -185,7 +188,7 @@ class Retries:
             task = None if operation is None else operation.task
         if task is not None:
             return Outcome(OutcomeKind.ACCEPTED, answer.uri, task)
-        return Outcome(kind, answer.uri)
+        return Outcome(kind, answer.uri, body=answer.body)
 
 
 async def _is_same(retry: Retry, stored: str) -> bool:

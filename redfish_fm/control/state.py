@@ -125,7 +125,7 @@ class WantedState:
 
     def _derive_overlay(self, edit: Edit) -> set[str]:
         facts = self.base.facts
-        expands = edit.key in facts.hosts
+        expands = facts.is_host(edit.key)
         if not expands and facts.vppb_at(edit.key) is None and edit.key not in facts.qos_targets:
             return set()
         pre, post = (_overlay(raw) for raw in (edit.pre, edit.post))
@@ -254,7 +254,7 @@ class WantedState:
 
     def collection_type(self, uri: str) -> str | None:
         """Return the type of the collection at `uri`, or None where there is none."""
-        return self.base.collections.get(uri) or collection_shown(self.index, uri)
+        return self.base.collections.get(uri) or collection_shown(self.index, self.base, uri)
 
     def collection(self, uri: str) -> dict[str, Any]:
         """Return the collection at `uri` without its members."""

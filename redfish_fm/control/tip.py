@@ -26,6 +26,7 @@ class TipView:
 
     `occupants` are asked which vPPBs and parts of their fabric must not be granted now,
     `machine_at` which host there is at a URI, `logs` how far the log of a LogService is.
+    `time_scale` is how fast the fabric clock runs.
     """
 
     def __init__(self, state: WantedState, published: Published, clock: Clock) -> None:
@@ -33,6 +34,7 @@ class TipView:
         self._published = published
         self._clock = clock
         self.occupants: list[Callable[[], Iterable[Place]]] = []
+        self.time_scale = 1.0
         self.machine_at: Callable[[str], Machine | None] = lambda _: None
         self.logs: Mapping[str, Callable[[bytes | None], LogState]] = {}
 
@@ -74,6 +76,17 @@ class TipView:
     def wall_s(self) -> float:
         """Return the wall time in seconds since 1970."""
         return self._clock.wall_s()
+
+    def ends_s(self, lasting_s: float) -> float:
+        """Return the wall time when `lasting_s` of the fabric clock are over.
+
+        At scale 0 fabric time has no length of its own: it jumps. The service clock stands for it.
+        """
+        return self._clock.wall_s() + lasting_s / (self.time_scale or 1.0)
+
+    def shown(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the resource or collection at `uri` as a GET would show it, were this durable."""
+        return self._published.over(self.state).composed(uri)
 
     def document(self, uri: str) -> Mapping[str, Any] | None:
         """Return the wanted document, or inventory with its overlay."""

@@ -75,6 +75,7 @@ class Composition:
 
     `holdings` are the zones, connections and parts of pools that exist for it alone: they are
     changed through it. `expands`: it is a physical host that was given more, not a new system.
+    `mirrors` are groups of parts that are copies of each other.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Composition:
     blocks: tuple[str, ...] = ()
     holdings: frozenset[str] = frozenset()
     expands: bool = False
+    mirrors: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

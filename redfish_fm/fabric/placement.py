@@ -216,7 +216,8 @@ def _one_host(market: Market, block: Block, found: _Found) -> Iterator[_Alike]:
 def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
     wish, shelves = market.request.compute, market.index.shelves
     lacking: dict[Reason, Rejection] = {}
-    for alike in list(shelves.looks()):
+    looks = list(shelves.looks())
+    for alike in looks:
         market.index.work += 1
         places = _near_named(market, alike)
         if not places:
@@ -232,7 +233,9 @@ def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
             yield _Alike(_machines(market, places, sort, found), len(places))
     found.hosts += lacking.values()
     if not found.hosts and not found.examined:
-        found.hosts.append(_host_row(wish, "", Reason.HOST_TAKEN, 1, 0))
+        unreached = bool(looks) and bool(_named_blocks(market))
+        reason = Reason.NO_PATH if unreached else Reason.HOST_TAKEN
+        found.hosts.append(_host_row(wish, "", reason, 1, 0))
 
 
 def _near_named(market: Market, places: Sequence[Standing]) -> Sequence[Standing]:

@@ -97,10 +97,10 @@ def _levels(
     roots: dict[SwitchKey, list[Counter]] = {}
     for each in usable:
         roots.setdefault(reach.ways[each.switch].root, []).append(each)
-    most = min(wish.count, len(usable))
-    for size in range(2, most + 1):
+    sizes = _sizes(usable, wish.count)
+    for size in sizes:
         yield CHAINED, size, (sets for row in roots.values() for sets in _sets(row, size))
-    for size in range(2, most + 1):
+    for size in sizes:
         yield (
             SEVERAL_ROOTS,
             size,
@@ -110,6 +110,13 @@ def _levels(
                 if len({reach.ways[each.switch].root for each in sets}) > 1
             ),
         )
+
+
+def _sizes(usable: Sequence[Counter], count: int) -> list[int]:
+    """Return of how many switches, more than one, the devices could come."""
+    fullest = sorted((each.most for each in usable), reverse=True)
+    most = min(count, len(usable))
+    return [size for size in range(2, most + 1) if sum(fullest[:size]) >= count]
 
 
 def _sets(usable: Sequence[Counter], size: int) -> Iterator[tuple[Counter, ...]]:

@@ -34,9 +34,6 @@ def reasons(reach: Reach, wishes: Sequence[AnyWish]) -> Refused:
         found = [*_groups(reach, wish)]
         unmet.append(_whole(reach, wish, found))
         groups += found
-    if not unmet:
-        # Each alone could be met, all together can not: the last one is what is too much.
-        unmet.append(_row(reach, wishes[-1], Reason.TOGETHER))
     return Refused(tuple(unmet), tuple(groups))
 
 
@@ -140,7 +137,7 @@ def _devices_as_a_whole(reach: Reach, wish: Wish, groups: Sequence[Rejection]) -
 
 
 def _parts_as_a_whole(reach: Reach, wish: MemoryWish, groups: Sequence[Rejection]) -> Rejection:
-    legs, _ = legs_of(wish)
+    legs, count = legs_of(wish)
     told = {each.reason for each in groups}
     if told == {Reason.LATENCY}:
         return _best(reach, wish, groups, Reason.LATENCY, lowest=True)
@@ -148,11 +145,16 @@ def _parts_as_a_whole(reach: Reach, wish: MemoryWish, groups: Sequence[Rejection
         able = [each for each in groups if each.reason is Reason.DOMAINS]
         blocks = reach.market.index.blocks
         domains = {blocks[each.candidate].domain for each in able} - {None}
+        if len(domains) >= legs:
+            slots = sum(
+                {room.switch: reach.vppbs[room.switch] for room in reach.rooms(wish)}.values()
+            )
+            return _row(reach, wish, Reason.NO_VPPB, legs * count, slots)
         return _row(reach, wish, Reason.DOMAINS, legs, len(domains))
-    for reason in (Reason.NO_VPPB, Reason.GRANULARITY, Reason.PARTS, Reason.CAPACITY):
+    for reason in (Reason.NO_VPPB, Reason.GRANULARITY, Reason.PARTS):
         if reason in told:
             return _best(reach, wish, groups, reason, lowest=reason is Reason.GRANULARITY)
-    return _row(reach, wish, Reason.TOGETHER)
+    return _best(reach, wish, groups, Reason.CAPACITY, lowest=False)
 
 
 def _best(

@@ -164,7 +164,6 @@ class Reason(Enum):
     HOST_TAKEN = "the host is in another system, or reserved"
     BLOCK = "the named block can not be taken"
     NO_HOST = "no such host"
-    TOGETHER = "each wish alone could be met, but not all together"
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,9 +231,8 @@ class Shelves:
         roots = [way.switch for way in place.ways]
         rows = []
         for way, vppbs in zip(place.ways, place.vppbs, strict=True):
-            root = roots.index(way.root) if way.root in roots else -1
             chained = self.load_mb_s(way.switch) if way.hops > 1 else 0
-            shape = (root, way.hops, way.latency_ns, way.bandwidth_mb_s, chained)
+            shape = (roots.index(way.root), way.hops, way.latency_ns, way.bandwidth_mb_s, chained)
             rows.append((shape, vppbs, self._looks.of_switch(way.switch, self._switch_look)))
         return tuple(rows), self._machine_sorts.get(place)
 

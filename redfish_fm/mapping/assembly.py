@@ -11,10 +11,10 @@ from typing import Any
 
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.model import FabricKind
-from redfish_fm.mapping import chunks, connections, uris, volumes, zones
-from redfish_fm.mapping.drafts import Tip
+from redfish_fm.mapping import chunks, connections, regions, uris, volumes, zones
+from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
-from redfish_fm.mapping.read_compositions import COMPOSITION, HOLDINGS
+from redfish_fm.mapping.read_compositions import COMPOSITION, HOLDINGS, MIRRORS, read_mirrors
 from redfish_fm.mapping.rendering import ref, refs
 from redfish_fm.mapping.resources import document_edit, new_document, stored
 from redfish_fm.mapping.transactions import Transaction
@@ -26,7 +26,8 @@ from redfish_fm.redfish.writes import Write, WriteKind
 class Carving:
     """A part of a block's pool that a composition is to get; size in MiB.
 
-    `collection` is where it is made: the MemoryChunks of a domain, the Volumes of a storage.
+    `collection` is where it is made: the MemoryChunks of a domain, the MemoryRegions of a logical
+    device, the Volumes of a storage or of a pool of it.
     """
 
     block: str
@@ -39,28 +40,37 @@ class Recipe:
     """What a composition is made of, or gets in addition: every choice is made.
 
     `parts` are chunks that are there already (fixed logical devices) and are granted as they are.
+    `mirrors` are groups of positions among the parts and then the carvings: copies of each other.
     """
 
     host: str
     blocks: tuple[str, ...] = ()
     carvings: tuple[Carving, ...] = ()
     parts: tuple[str, ...] = ()
+    mirrors: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass
 class Holdings:
-    """What exists for one composition alone, by kind, as its system's document lists it."""
+    """What exists for one composition alone, by kind, as its system's document lists it.
+
+    `mirrors` are groups of parts that are copies of each other.
+    """
 
     uris: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in HOLDINGS})
+    mirrors: list[list[str]] = field(default_factory=list)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Holdings":
         """Return what the document of a composed or expanded system lists."""
-        return cls({name: [*members(document, f"{COMPOSITION}/{name}")] for name in HOLDINGS})
+        uris = {name: [*members(document, f"{COMPOSITION}/{name}")] for name in HOLDINGS}
+        return cls(uris, read_mirrors(document))
 
     def shown(self) -> dict[str, Any]:
         """Return the Oem part of the system's document."""
-        found = {name: refs(self.uris[name]) for name in HOLDINGS}
+        found: dict[str, Any] = {name: refs(self.uris[name]) for name in HOLDINGS}
+        if self.mirrors:
+            found[MIRRORS] = [{"Parts": refs(each)} for each in self.mirrors]
         return {oem.NAME: {"Composition": found}}
 
     def all(self) -> frozenset[str]:
@@ -69,9 +79,14 @@ class Holdings:
 
     def drop(self, uri: str) -> None:
         """Take one out, whatever it is."""
-        for found in self.uris.values():
+        for found in (*self.uris.values(), *self.mirrors):
             if uri in found:
                 found.remove(uri)
+        self.mirrors = [each for each in self.mirrors if len(each) > 1]
+
+    def mirror(self, parts: Sequence[str], groups: Iterable[Iterable[int]]) -> None:
+        """Note which of the parts, by position, are copies of each other."""
+        self.mirrors += ([parts[position] for position in group] for group in groups)
 
 
 class Assembly:
@@ -88,22 +103,29 @@ class Assembly:
     # -- putting together ----------------------------------------------------------------------
 
     def carve(self, carvings: Sequence[Carving]) -> dict[str, str]:
-        """Make the parts; return the URI of each with the unit that it lies in, in order."""
+        """Make the parts; return the URI of each with the unit that leads to it, in order."""
         made: dict[str, str] = {}
         for carving in carvings:
-            if carving.collection.endswith("/MemoryChunks"):
-                body: dict[str, Any] = {"MemoryChunkSizeMiB": carving.size_mib}
-                draft = chunks.create(
-                    self._create("MemoryChunks", carving.collection, body), self._tip
-                )
-                self._laid.add(draft)
-                made[draft.uri] = self._tip.index.chunks[draft.uri].unit
-            else:
-                body = {"CapacityBytes": carving.size_mib << 20}
-                draft = volumes.create(self._create("Volume", carving.collection, body), self._tip)
-                self._laid.add(draft)
-                made[draft.uri] = draft.uri
+            draft = self._carved(carving)
+            self._laid.add(draft)
+            made[draft.uri] = home_of(draft.uri, self._tip)
         return made
+
+    def _carved(self, carving: Carving) -> Draft:
+        body: dict[str, Any]
+        match carving.collection.rsplit("/", 1)[-1]:
+            case "MemoryChunks":
+                body = {"MemoryChunkSizeMiB": carving.size_mib}
+                write = self._create("MemoryChunks", carving.collection, body)
+                return chunks.create(write, self._tip)
+            case "MemoryRegions":
+                body = {"RegionType": "Dynamic", "RegionSizeMiB": carving.size_mib}
+                write = self._create("MemoryRegion", carving.collection, body)
+                return regions.create(write, self._tip)
+            case _:
+                body = {"CapacityBytes": carving.size_mib << 20}
+                write = self._create("Volume", carving.collection, body)
+                return volumes.create(write, self._tip)
 
     def zone_in(self, fabric: str, holdings: Holdings) -> str:
         """Return the composition's zone in a fabric; a free URI for one where it has none yet."""
@@ -148,7 +170,7 @@ class Assembly:
     def connect(self, connection: str, host: str, part: str, unit: str) -> None:
         """Grant a part to the host by a connection of its own."""
         collection, _, connection_id = connection.rpartition("/")
-        fabric = uris.fabric_of(connection) or ""
+        fabric, kind = uris.fabric_of(connection) or "", kind_of(part, self._tip)
         initiators = sorted(self._tip.index.endpoints_of_host(fabric, host))[:1]
         links: dict[str, Any] = {"InitiatorEndpoints": refs(initiators)}
         body: dict[str, Any] = {
@@ -156,18 +178,15 @@ class Assembly:
             "Name": f"Composition {self._system.rsplit('/', 1)[-1]}",
             "Links": links,
         }
-        if part in self._tip.index.chunks:
-            links["TargetEndpoints"] = refs([self.endpoint_of(unit, fabric)])
-            body["ConnectionType"] = "Memory"
-            body["MemoryChunkInfo"] = [
-                {"AccessCapabilities": ["Read", "Write"], "MemoryChunk": ref(part)}
-            ]
-        else:
+        if kind == "Volumes":
             storage = uris.storage_of(part) or part
             ends = [self.endpoint_of(storage, fabric)]
             links["TargetEndpoints"] = refs(each for each in ends if each != storage)
-            body["ConnectionType"] = "Storage"
-            body["VolumeInfo"] = [{"AccessCapabilities": ["Read", "Write"], "Volume": ref(part)}]
+        else:
+            links["TargetEndpoints"] = refs([self.endpoint_of(unit, fabric)])
+        rows, name, connection_type = _GRANTED[kind]
+        body["ConnectionType"] = connection_type
+        body[rows] = [{"AccessCapabilities": ["Read", "Write"], name: ref(part)}]
         self._laid.add(
             connections.RULES.create(self._create("Connection", collection, body), self._tip)
         )
@@ -186,6 +205,8 @@ class Assembly:
             self._laid.add(zones.RULES.delete(self._gone("Zone", uri), self._tip))
         elif uri in index.chunks:
             self._laid.add(chunks.delete(self._gone("MemoryChunks", uri), self._tip))
+        elif uri in index.regions:
+            self._laid.add(regions.delete(self._gone("MemoryRegion", uri), self._tip))
         else:
             self._laid.add(volumes.delete(self._gone("Volume", uri), self._tip))
 
@@ -207,6 +228,29 @@ class Assembly:
 
     def _gone(self, type_name: str, uri: str) -> Write:
         return Write(WriteKind.DELETE, uri, type_name, self._actor)
+
+
+_GRANTED = {
+    "MemoryChunks": ("MemoryChunkInfo", "MemoryChunk", "Memory"),
+    "MemoryRegions": ("MemoryRegionInfo", "MemoryRegion", "Memory"),
+    "Volumes": ("VolumeInfo", "Volume", "Storage"),
+}
+"""Name among the holdings -> rows of the connection, the link in a row, ConnectionType."""
+
+
+def kind_of(part: str, tip: Tip) -> str:
+    """Return under which name the holdings list a part."""
+    if part in tip.index.chunks:
+        return "MemoryChunks"
+    return "MemoryRegions" if part in tip.index.regions else "Volumes"
+
+
+def home_of(part: str, tip: Tip) -> str:
+    """Return the unit whose endpoint leads to a part: a logical device, or the volume itself."""
+    index = tip.index
+    if part in index.chunks:
+        return index.chunks[part].unit
+    return index.regions[part].ld if part in index.regions else part
 
 
 def fabrics_of(units: Iterable[str], tip: Tip) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from redfish_fm.fabric.model import Attachment, Device, DeviceKind, Host, Invent
 from redfish_fm.fabric.paths import link_mb_s
 from redfish_fm.fabric.values import Binder
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.blast_radius import advertised
 from redfish_fm.mapping.capabilities import capabilities, render_capabilities
 from redfish_fm.mapping.device_cores import core_uri
 from redfish_fm.mapping.device_cores import storage_uri as drive_storage_uri
@@ -86,6 +87,7 @@ def _render_service(out: Rendering) -> None:
         ServiceEnabled=True,
         AllowOverprovisioning=False,
         AllowZoneAffinity=True,
+        Actions={"Oem": advertised()},
         ReservationDuration=RESERVATION_DURATION,
         ResourceBlocks=out.collection(uris.RESOURCE_BLOCKS, "ResourceBlock", "Resource blocks"),
         ResourceZones=out.collection(uris.RESOURCE_ZONES, "Zone", "Zones of resource blocks"),

@@ -13,6 +13,8 @@ import msgspec
 
 from redfish_fm.fabric.block_rules import check_blocks
 from redfish_fm.fabric.composition import Block
+from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.part_index import Part, origin_of
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.assembly import (
     Assembly,
@@ -20,6 +22,8 @@ from redfish_fm.mapping.assembly import (
     Recipe,
     binds,
     fabrics_of,
+    home_of,
+    kind_of,
     whole_units,
 )
 from redfish_fm.mapping.drafts import Draft, Tip
@@ -141,7 +145,7 @@ def dissolve(target: Target, tip: Tip, actor: str) -> Draft:
     with transaction(tip) as laid:
         assembly = Assembly(laid, tip, target.uri, actor)
         holdings = Holdings.of(target.document)
-        for name in ("Connections", "Zones", "MemoryChunks", "Volumes"):
+        for name in ("Connections", "Zones", "MemoryChunks", "MemoryRegions", "Volumes"):
             for uri in holdings.uris[name]:
                 assembly.delete(uri)
         _store(laid, target, None, tip)
@@ -154,11 +158,13 @@ def _assemble(
     """Lay what is new of the recipe on the tip: parts, the system, its zones and connections."""
     assembly = Assembly(laid, tip, target.uri, actor)
     holdings = Holdings.of(target.document)
-    parts = {part: tip.index.chunks[part].unit for part in recipe.parts}
-    parts |= assembly.carve(recipe.carvings)
-    for part in parts:
-        holdings.uris["MemoryChunks" if part in tip.index.chunks else "Volumes"].append(part)
     known = [tip.index.blocks[block] for block in recipe.blocks if block in tip.index.blocks]
+    parts = {part: home_of(part, tip) for part in recipe.parts}
+    with ToldOfBlocks(known, at, assembly, tip):
+        parts |= assembly.carve(recipe.carvings)
+    holdings.mirror([*parts], recipe.mirrors)
+    for part in parts:
+        holdings.uris[kind_of(part, tip)].append(part)
     present = frozenset(target.blocks)
     fresh = [block for block in known if block.id not in present]
     units = fabrics_of(whole_units(fresh, recipe.host, tip), tip)
@@ -201,17 +207,8 @@ def _give_back(
     holdings = Holdings.of(target.document)
     index = tip.index
     leaving = [index.blocks[block] for block in gone if block in index.blocks]
-    pools = frozenset[str]().union(*(block.pools for block in leaving))
-    for name, parts in (("MemoryChunks", index.chunks), ("Volumes", index.volumes)):
-        for uri in [*holdings.uris[name]]:
-            part = parts.get(uri)
-            if part is None or part.allocation is None or _pool_of(part, index) in pools:
-                for connection in sorted(index.connections_of_part(uri)):
-                    assembly.delete(connection)
-                    holdings.drop(connection)
-                assembly.delete(uri)
-                holdings.drop(uri)
-    units = frozenset(unit for block in leaving if not block.sharing for unit in block.units)
+    units = {unit for block in leaving if not block.sharing for unit in block.units}
+    units |= _parts_given_back(assembly, holdings, leaving, tip)
     ends = frozenset().union(*(index.endpoints_of_unit(unit) for unit in units))
     for zone in [*holdings.uris["Zones"]]:
         named = frozenset(index.zones[zone].endpoints) if zone in index.zones else frozenset()
@@ -226,12 +223,45 @@ def _give_back(
     return Target(target.uri, after, target.physical)
 
 
-def _pool_of(part: Any, index: Any) -> str:
-    domain = getattr(part, "domain", None)
-    if domain is not None:
-        found = index.domains.get(domain)
-        return "" if found is None else (found.pool or found.id)
-    return getattr(part, "pool", None) or ""
+def _parts_given_back(
+    assembly: Assembly, holdings: Holdings, leaving: Sequence[Block], tip: Tip
+) -> set[str]:
+    """Lay the end of all parts of these blocks on the tip; return what need not be reached now."""
+    index = tip.index
+    pools = frozenset[str]().union(*(block.pools for block in leaving))
+    left: set[str] = set()
+    kept: set[str] = set()
+    for name, parts in _parts(index):
+        for uri in [*holdings.uris[name]]:
+            part = parts.get(uri)
+            home = home_of(uri, tip)
+            if part is not None and _pool_of(part, index) not in pools:
+                kept.add(home)
+                continue
+            left.add(home)
+            for connection in sorted(index.connections_of_part(uri)):
+                if connection in holdings.uris["Connections"]:
+                    assembly.delete(connection)
+                    holdings.drop(connection)
+            assembly.delete(uri)
+            holdings.drop(uri)
+    return left - kept
+
+
+def _parts(index: FabricIndex) -> tuple[tuple[str, Mapping[str, Part]], ...]:
+    """Return the parts there are, by the name under which holdings list them."""
+    return (
+        ("MemoryChunks", index.chunks),
+        ("MemoryRegions", index.regions),
+        ("Volumes", index.volumes),
+    )
+
+
+def _pool_of(part: Part, index: FabricIndex) -> str:
+    """Return the pool or fixed domain that a part comes from, as blocks name them."""
+    origin = origin_of(part) or ""
+    domain = index.domains.get(origin)
+    return origin if domain is None else domain.pool or domain.id
 
 
 def _has_targets(zone: str, tip: Tip) -> bool:

@@ -105,7 +105,7 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
         index.bandwidth.remove(uri)
         if wish is not None:
             index.bandwidth.put(wish)
-    if uri in facts.hosts:
+    if facts.is_host(uri):
         expansion = read_composition(uri, overlay or {}, facts)
         index.remove_composition(uri)
         if expansion is not None:

@@ -70,6 +70,14 @@ class Tip(Protocol):
         """Return the wall time in seconds since 1970."""
         ...
 
+    def ends_s(self, lasting_s: float) -> float:
+        """Return the wall time, seconds since 1970, when so much of the fabric's time is over."""
+        ...
+
+    def shown(self, uri: str) -> Mapping[str, Any] | None:
+        """Return the resource or collection at `uri` as a GET would show it, were this durable."""
+        ...
+
     def document(self, uri: str) -> Mapping[str, Any] | None:
         """Return the wanted document, or inventory with its overlay laid over; else None.
 
@@ -194,10 +202,12 @@ class Draft:
     """One write, judged and ready to commit. Made by writes.prepare, committed by control.
 
     `kind` is CREATED, CHANGED, DELETED or NO_OPERATION (then `edits` is empty); control turns it
-    into ACCEPTED when `operation` is not observed in time. `uri` is the resource meant.
+    into ACCEPTED when `operation` is not observed in time. `uri` is the resource meant. `body` is
+    what an action answers with, once all of it is done.
     """
 
     kind: OutcomeKind
     uri: str
     edits: tuple[Edit, ...] = ()
     operation: OperationDraft | None = None
+    body: Mapping[str, Any] | None = None

@@ -106,6 +106,10 @@ class Facts:
             self._ports_at.update((where, key) for key, where in self.port_uris.items())
         return self._ports_at.get(uri)
 
+    def is_host(self, uri: str) -> bool:
+        """Return whether the physical system of a host is at `uri`, which can be given blocks."""
+        return self.entity_hosts.get(uri) == uri
+
     def switch_port(self, uri: str) -> str:
         """Return the switch port at the other end of the cable, or `uri` itself."""
         return self.port_aliases.get(uri, uri)

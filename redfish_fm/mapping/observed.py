@@ -24,6 +24,7 @@ from redfish_fm.mapping.dependencies import (
 )
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.graph_links import GraphLinks
+from redfish_fm.mapping.observed_hosts import is_system
 from redfish_fm.mapping.observed_states import Conditions, FabricStates
 from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.sights import FabricSight
@@ -64,7 +65,10 @@ class ObservedFabric:
     def touched(self, edits: Iterable[Edit]) -> None:
         """Note published edits: what they concern is looked at anew next time."""
         for edit in edits:
-            if edit.space is Space.DOCUMENT:
+            if is_system(edit.key):
+                # It has devices in several fabrics, and is said anew by none of them alone.
+                self._statuses.compositions.touched(edit.key)
+            elif edit.space is Space.DOCUMENT:
                 # What lies in another fabric is looked at by whoever looks after that one.
                 if fabric_of(edit.key) in (None, self.fabric):
                     self._touched.add(edit.key)
@@ -90,6 +94,7 @@ class ObservedFabric:
         """
         self._relinking, self._touched = self._touched, set()
         self._dirty_vppbs, self._touched_vppbs = self._touched_vppbs, set()
+        self._statuses.compositions.look(index)
         changed = facts is not self._facts and self._facts is not None
         if changed or index is not self._states.index:
             # After a reload from disk nothing is known of what changed.

@@ -53,7 +53,8 @@ class Operation:
     after) are those of `granted` that were in use for other holders already; `holders` keep alive
     what was granted (none recorded: `uri` does). `document_before` is what `uri` was when it
     changed members ("": not recorded, as in operations stored by earlier versions);
-    `places` is unit -> JSON pointer to the added member that brings it.
+    `places` is unit -> JSON pointer to the added member that brings it. `answer` is the JSON that
+    the action of it answers with once all is done ("": nothing of its own).
     """
 
     id: str
@@ -85,6 +86,7 @@ class Operation:
     places: dict[str, str] = field(default_factory=dict)
     reset: ResetWish | None = None
     made: frozenset[str] = frozenset()
+    answer: str = ""
 
     @property
     def fabrics(self) -> frozenset[str]:
@@ -162,6 +164,7 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         places=dict(plan.places),
         reset=plan.reset,
         made=plan.made,
+        answer="" if draft.body is None else msgspec.json.encode(draft.body).decode(),
     )
 
 
@@ -173,6 +176,13 @@ def encode_operation(operation: Operation) -> bytes:
 def decode_operation(raw: bytes) -> Operation:
     """Return the operation that was stored; raises msgspec.ValidationError."""
     return msgspec.json.decode(raw, type=Operation)
+
+
+def answer_of(operation: Operation) -> dict[str, Any] | None:
+    """Return what the action that opened it answers with, or None."""
+    if not operation.answer:
+        return None
+    return msgspec.json.decode(operation.answer, type=dict[str, Any])
 
 
 def task_document(operation: Operation, exists: Callable[[str], bool]) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from redfish_fm.redfish import oem
 
 COMPOSITION = f"Oem/{oem.NAME}/Composition"
 """Where a system's document lists what exists for it alone."""
-HOLDINGS = ("Zones", "Connections", "MemoryChunks", "Volumes")
+HOLDINGS = ("Zones", "Connections", "MemoryChunks", "MemoryRegions", "Volumes")
 """The names under it."""
+MIRRORS = "Mirrors"
+"""The name under it of the groups of parts that are copies of each other."""
 EXPIRES = f"Oem/{oem.NAME}/ExpirationTime"
 
 _TYPES = {each.value: each for each in BlockType}
@@ -30,11 +32,21 @@ def read_composition(uri: str, document: Mapping[str, Any], facts: Facts) -> Com
     blocks = members(document, "Links/ResourceBlocks")
     if not blocks:
         return None
-    expands = uri in facts.hosts
+    expands = facts.is_host(uri)
     known = (facts.blocks.get(block) for block in blocks)
     host = uri if expands else next((each.host for each in known if each and each.host), None)
     holdings = (members(document, f"{COMPOSITION}/{name}") for name in HOLDINGS)
-    return Composition(uri, host, blocks, frozenset().union(*holdings), expands)
+    mirrors = tuple(map(frozenset, read_mirrors(document)))
+    return Composition(uri, host, blocks, frozenset().union(*holdings), expands, mirrors)
+
+
+def read_mirrors(document: Mapping[str, Any]) -> list[list[str]]:
+    """Return the groups of parts that a system's document says are copies of each other."""
+    found: Any = document
+    for name in (*COMPOSITION.split("/"), MIRRORS):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    rows = found if isinstance(found, list) else ()
+    return [[*members(row, "Parts")] for row in rows if isinstance(row, Mapping)]
 
 
 def read_block(uri: str, document: Mapping[str, Any], facts: Facts) -> Block:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from redfish_fm.fabric.health import Condition, HealthGraph
+from redfish_fm.fabric.health import Condition, Health, HealthGraph
+from redfish_fm.mapping.composition_health import CompositionHealth
 from redfish_fm.mapping.conditions import condition_document
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.metering import Metering, Supply
@@ -42,6 +43,10 @@ class Statuses:
         self._shown: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
         self._since: dict[Condition, str | None] = {}
         self._touched: set[str] = set()
+        self.compositions = CompositionHealth(self.graph, self._state)
+
+    def _state(self, uri: str) -> str | None:
+        return self._shown.get(uri, _NOTHING)[0]
 
     def show(
         self,
@@ -100,13 +105,25 @@ class Statuses:
 
     def patches_in_parts(self, now: str | None, size: int) -> Iterator[dict[str, Patch | None]]:
         """Yield what `take_patches` returns, of at most `size` resources at a time."""
-        touched = self._touched | self.graph.take_changed()
-        self._touched = set()
+        touched = self._take_touched()
+        for number, each in enumerate(self.compositions.judge(touched), start=1):
+            if each.there:
+                self.show(each.uri, each.state, each.conditions)
+            else:
+                self.forget(each.uri)
+            if not number % size:
+                touched |= self._take_touched()
+                yield {}
+        touched |= self._take_touched()
         uris = (uri for uri in touched if uri.startswith("/"))
         while part := {uri: self._compose(uri, now) for uri in islice(uris, size)}:
             yield part
         for condition in [each for each in self._since if not self.graph.active(each)]:
             del self._since[condition]
+
+    def _take_touched(self) -> set[str]:
+        touched, self._touched = self._touched | self.graph.take_changed(), set()
+        return touched
 
     def _compose(self, uri: str, now: str | None) -> Patch | None:
         state, properties = self._shown.get(uri, _NOTHING)
@@ -116,7 +133,7 @@ class Statuses:
             # A slot without its device has no health; what inventory said of it is taken away.
             status |= {"Health": None, "HealthRollup": None}
         else:
-            if state is not None:
+            if state is not None or self.graph.own(uri) is not Health.OK:
                 status["Health"] = self.graph.own(uri).value
             if self.graph.depends(uri):
                 status["HealthRollup"] = self.graph.rollup(uri).value

@@ -4,10 +4,10 @@ Pure. Redfish: ComputerSystem.v1_27_0. Reads the request; mapping.compositions c
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.mapping import composed_hosts, power, refusals
-from redfish_fm.mapping.assembly import Recipe
 from redfish_fm.mapping.compositions import (
     act,
     change,
@@ -15,22 +15,19 @@ from redfish_fm.mapping.compositions import (
     dissolve,
     target_of,
 )
+from redfish_fm.mapping.constrained import BLOCKS, own, recipe_for, recipe_of
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
+from redfish_fm.mapping.transactions import transaction
+from redfish_fm.mapping.wishes import DESCRIBED, describes
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.writes import Write
-
-_BLOCKS = "Links/ResourceBlocks"
+from redfish_fm.redfish.writes import OutcomeKind, Write
 
 
 def create(write: Write, tip: Tip) -> Draft:
     """Return the draft of POST Systems. Raises RedfishError with every reason against it."""
-    blocks = members(write.body, _BLOCKS)
-    if not blocks:
-        told = messages.property_missing("ResourceBlocks", f"#/{_BLOCKS}")
-        raise refusals.bad_content(told)
-    return compose(Recipe(_host_of(blocks, tip), blocks), _own(write.body), tip, write.actor)
+    return compose(recipe_of(write.body, tip), own(write.body), tip, write.actor)
 
 
 def delete(write: Write, tip: Tip) -> Draft:
@@ -40,30 +37,56 @@ def delete(write: Write, tip: Tip) -> Draft:
 
 def action(write: Write, tip: Tip) -> Draft:
     """Return the draft of an action of a composed or physical system."""
+    if not tip.is_wanted(write.uri) and not tip.facts.is_host(write.uri):
+        raise refusals.action_not_supported(write.action or "")
     if write.action in (ADD, REMOVE):
         return act(write, tip)
     return composed_hosts.reset(write, tip)
 
 
 def patch(write: Write, tip: Tip) -> Draft:
-    """Return the draft of a PATCH: of its blocks, or of what an owner notes about it."""
+    """Return the draft of a PATCH: of its blocks, what it needs more, what an owner notes of it.
+
+    Members that are described are added to what the system has; nothing is taken away for them.
+    """
     links = write.body.get("Links")
-    if not isinstance(links, Mapping) or "ResourceBlocks" not in links:
+    named = isinstance(links, Mapping) and "ResourceBlocks" in links
+    if not named and not describes(write.body):
         return _settings(write, tip)
+    if not tip.is_wanted(write.uri) and not tip.facts.is_host(write.uri):
+        told = messages.property_not_writable("ResourceBlocks", f"#/{BLOCKS}")
+        raise refusals.bad_content(told)
+    rest = _without_blocks(write.body)
+    with transaction(tip) as laid:
+        if rest:
+            laid.add(_settings(replace(write, body=rest), tip))
+        laid.add(_changed(write, named=named, tip=tip))
+        return laid.merged(OutcomeKind.CHANGED, write.uri)
+
+
+def _changed(write: Write, *, named: bool, tip: Tip) -> Draft:
     target = target_of(write.uri, tip)
-    return change(target, members(write.body, _BLOCKS), tip, write.actor)
+    blocks = members(write.body, BLOCKS) if named else target.blocks
+    if not describes(write.body):
+        return change(target, blocks, tip, write.actor)
+    recipe = recipe_for(write.body, write.uri, target.blocks, blocks, tip)
+    return change(target, recipe.blocks, tip, write.actor, carvings=recipe)
+
+
+def _without_blocks(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a PATCH is about neither blocks nor wishes."""
+    rest = {
+        name: value
+        for name, value in body.items()
+        if name not in DESCRIBED and not name.startswith("@Redfish.")
+    }
+    links = {
+        name: value
+        for name, value in (rest.pop("Links", None) or {}).items()
+        if name != "ResourceBlocks"
+    }
+    return {**rest, "Links": links} if links else rest
 
 
 def _settings(write: Write, tip: Tip) -> Draft:
     return composed_hosts.patch(write, tip) if tip.is_wanted(write.uri) else power.patch(write, tip)
-
-
-def _host_of(blocks: tuple[str, ...], tip: Tip) -> str:
-    known = (tip.index.blocks.get(block) for block in blocks)
-    return next((block.host for block in known if block is not None and block.host), "")
-
-
-def _own(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a POST the system's own document keeps; the rest follows from its blocks."""
-    kept = ("Id", "Name", "Description", "AssetTag", "HostName", "Oem", "Links")
-    return {name: value for name, value in body.items() if name in kept}

@@ -30,12 +30,13 @@ COLLECTIONS = {
     "Memory": "Memory",
     "MemoryDomains": "MemoryDomain",
     "Storage": "Storage",
-    "SimpleStorage": "SimpleStorage",
     "EthernetInterfaces": "EthernetInterface",
     "NetworkInterfaces": "NetworkInterface",
     "FabricAdapters": "FabricAdapter",
 }
 """Collections that every composed system has, empty or not -> what is in them."""
+RARE = {"SimpleStorage": "SimpleStorage"}
+"""Collections that it has where its blocks bring any."""
 
 OF_HOST = (
     "Manufacturer", "Model", "PartNumber", "SerialNumber", "SKU", "UUID", "HostName", "PowerState",
@@ -46,6 +47,11 @@ OF_HOST = (
 _LINKS_OF_HOST = ("Chassis", "ManagedBy", "PoweredBy", "CooledBy", "Endpoints")
 _SHARED = frozenset({"Memory", "Storage"})
 """What a block that others share links, and no system has for itself."""
+
+SHOWN_TYPES = frozenset(
+    {ODATA_TYPES["Storage"], *map(collection_type, (*COLLECTIONS.values(), "Volume"))}
+)
+"""The @odata.type of all that is shown below systems of blocks."""
 
 HELD = "Composed"
 """Id of the Storage that a system has for drives and volumes which are in no Storage of its own."""
@@ -66,7 +72,7 @@ class Inventory(Protocol):
         ...
 
 
-def collection_shown(index: FabricIndex, uri: str) -> str | None:
+def collection_shown(index: FabricIndex, inventory: Inventory, uri: str) -> str | None:
     """Return the type of the collection that a composed system has at `uri`, or None."""
     found = _place(index, uri)
     if found is None:
@@ -75,6 +81,8 @@ def collection_shown(index: FabricIndex, uri: str) -> str | None:
     if below == _HELD_VOLUMES:
         return collection_type("Volume").rpartition(".")[2]
     member = None if composition.expands else COLLECTIONS.get(below)
+    if below in RARE and _from_blocks(index, inventory, composition, below):
+        member = RARE[below]
     return None if member is None else collection_type(member).rpartition(".")[2]
 
 
@@ -96,7 +104,7 @@ def members_shown(index: FabricIndex, inventory: Inventory, uri: str) -> set[str
     composition, below = found
     if below == _HELD_VOLUMES:
         return {each for each in composition.holdings if each in index.volumes}
-    if below not in COLLECTIONS:
+    if below not in COLLECTIONS and below not in RARE:
         return set()
     added = _from_blocks(index, inventory, composition, below)
     if not composition.expands and composition.host is not None:
@@ -118,14 +126,14 @@ def document_shown(index: FabricIndex, inventory: Inventory, uri: str) -> dict[s
 
 def is_shown(index: FabricIndex, inventory: Inventory, uri: str) -> bool:
     """Return whether anything is at `uri` because of a system of blocks."""
-    if collection_shown(index, uri) is not None:
+    if collection_shown(index, inventory, uri) is not None:
         return True
     return document_shown(index, inventory, uri) is not None
 
 
 def parts_shown(system: str) -> Iterator[str]:
     """Yield everything below the system that may show something else once it changes."""
-    for name in COLLECTIONS:
+    for name in (*COLLECTIONS, *RARE):
         yield f"{system}/{name}"
     yield f"{system}/{_HELD}"
     yield f"{system}/{_HELD_VOLUMES}"
@@ -146,7 +154,11 @@ def system_shown(
     shown: dict[str, Any] = {}
     if not composition.expands:
         shown = {name: host[name] for name in OF_HOST if name in host}
-        shown |= {name: ref(f"{uri}/{name}") for name in COLLECTIONS}
+        shown |= {
+            name: ref(f"{uri}/{name}")
+            for name in (*COLLECTIONS, *RARE)
+            if collection_shown(index, inventory, f"{uri}/{name}") is not None
+        }
         shown["Status"] = {"State": (host.get("Status") or {}).get("State", "Enabled")}
         shown["Status"]["Health"] = "OK"
         shown["Actions"] = _actions(uri, host)

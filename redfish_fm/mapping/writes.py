@@ -11,6 +11,7 @@ from redfish_fm.mapping import (
     accounts,
     address_pools,
     bandwidth,
+    blast_radius,
     certificates,
     chunks,
     connections,
@@ -111,6 +112,9 @@ HOMES = {
 ANYWHERE = frozenset({"MemoryChunks", "MemoryRegion", "Volume"})
 """Types of PREPARERS with rules in every collection that the catalog lets them be made in."""
 
+OEM_ACTIONS: dict[str, _Preparer] = {blast_radius.ACTION: blast_radius.act}
+"""Our own actions, which are the same wherever they stand."""
+
 ETAG_PARAMETERS: dict[str, tuple[tuple[str, str | None], ...]] = {
     "Zone.AddEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
     "Zone.RemoveEndpoint": (("ZoneETag", None), ("EndpointETag", "Endpoint")),
@@ -170,6 +174,8 @@ def _at_home(name: str, uri: str) -> bool:
 
 def _preparer(write: Write, tip: Tip) -> _Preparer:
     name = write.type_name.removesuffix("Collection")
+    if write.action in OEM_ACTIONS:
+        return OEM_ACTIONS[write.action]
     if write.kind is WriteKind.CREATE:
         if not _at_home(name, write.uri) or (name, write.kind) not in PREPARERS:
             raise refusals.not_allowed()

@@ -23,14 +23,15 @@ _DATA_TYPES = {
 
 def actions_property(catalog: Catalog, info: TypeInfo, uri: str) -> dict[str, Any]:
     """Return the Actions of a resource at `uri` on which all supported actions can be asked for."""
-    return {
-        f"#{action.name}": {
-            "target": f"{uri}/Actions/{action.name}",
-            "@Redfish.ActionInfo": action_info_uri(catalog, action.name),
-        }
-        for action in info.actions.values()
-        if action.supported
-    }
+    found: dict[str, Any] = {}
+    for action in info.actions.values():
+        if action.supported:
+            place = found.setdefault("Oem", {}) if action.oem else found
+            place[f"#{action.name}"] = {
+                "target": f"{uri}/Actions/{action.path}",
+                "@Redfish.ActionInfo": action_info_uri(catalog, action.name),
+            }
+    return found
 
 
 def action_info_uri(catalog: Catalog, action: str) -> str:
@@ -42,14 +43,15 @@ def action_info_documents(catalog: Catalog) -> dict[str, dict[str, Any]]:
     """Return the ActionInfo of every action that is carried out, by URI."""
     found = {}
     for info in catalog.types.values():
-        for name in sorted(info.row.actions):
+        supported = {each.name: each for each in info.actions.values() if each.supported}
+        for name, action in sorted(supported.items()):
             uri = action_info_uri(catalog, name)
             found[uri] = {
                 "@odata.id": uri,
                 "@odata.type": catalog.types["ActionInfo"].odata_type,
                 "Id": name,
                 "Name": f"Parameters of {name}",
-                "Parameters": _parameters(catalog, info.actions[name]),
+                "Parameters": _parameters(catalog, action),
             }
     return found
 

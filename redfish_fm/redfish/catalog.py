@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from redfish_fm.redfish import oem
-from redfish_fm.redfish.properties import ObjectInfo, PropertyInfo, PropertyReader
+from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo, PropertyReader
 from redfish_fm.redfish.service_table import CreateTable, ServiceRow, service_row
 from redfish_fm.redfish.uri_tree import UriTree
 
@@ -33,6 +33,13 @@ class ActionInfo:
     """Whether this service carries it out; others are answered ActionNotSupported."""
     answers: bool = False
     """Whether it answers with a body of its own."""
+    oem: bool = False
+    """Whether it is our own: then it stands below Oem (DSP0266 "OEM actions")."""
+
+    @property
+    def path(self) -> str:
+        """What stands behind /Actions/ in its URI."""
+        return f"Oem/{self.name}" if self.oem else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +111,20 @@ class TypeInfo:
 
     @cached_property
     def actions(self) -> Mapping[str, ActionInfo]:
-        """The actions by name, "Zone.AddEndpoint" style, those of makers left out."""
+        """The actions by path, "Zone.AddEndpoint" style; of makers' only our own."""
         listed = self.properties.get("Actions")
         if listed is None or listed.object is None:
             return {}
+        ours = (
+            ActionInfo(name, dict.fromkeys(parameters, _LINK), True, answers=True, oem=True)
+            for name, parameters in self.row.oem_actions.items()
+        )
         requests = self._reader.requests(self._file, listed.object.name)
-        unknown = self.row.actions - requests.keys()
+        unknown = self.row.actions - requests.keys() - self.row.oem_actions.keys()
         if unknown:
             raise ValueError(f"{SERVICE_FILE} names unknown actions: {sorted(unknown)}")
         answering = self._reader.answering(self._file)
-        return {
+        standard = {
             name: ActionInfo(
                 name,
                 self._limited(name, request),
@@ -122,6 +133,7 @@ class TypeInfo:
             )
             for name, request in requests.items()
         }
+        return {**standard, **{action.path: action for action in ours}}
 
     def _limited(
         self, action: str, request: Mapping[str, PropertyInfo]
@@ -150,6 +162,7 @@ class TypeInfo:
         return found
 
 
+_LINK = PropertyInfo(Kind.LINK, required=True)
 _NOTHING = ObjectInfo("", False, dict, tuple)
 
 

@@ -122,7 +122,7 @@ class Commands:
             monitor = self._catalog.monitor_of(outcome.task)
             task = self._resources.get(outcome.task)
             return self._answers.accepted(monitor, task, RETRY_AFTER_S)
-        if acting and outcome.body is not None:
+        if outcome.body is not None:
             return self._answers.told(outcome.body)
         if outcome.kind is OutcomeKind.DELETED or acting:
             return self._answers.no_content()
@@ -155,7 +155,10 @@ class Commands:
                 password = check_password(member, body, self._accounts.policy)
                 _refuse(check_create(member, body) + password)
                 kept = cleaned(member.properties, body)
-                return WriteKind.CREATE, member.name, oem.without_own(kept)
+                if not (member.create and member.create.described):
+                    # What is described may say more in our OEM part; elsewhere it is read-only.
+                    kept = oem.without_own(kept)
+                return WriteKind.CREATE, member.name, kept
 
 
 def _action_body(request: Request, action: ActionInfo) -> Mapping[str, Any]:

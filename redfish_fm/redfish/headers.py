@@ -1,4 +1,4 @@
-"""Request headers that can refuse (Accept, Content-Type, OData-Version), and Prefer. Pure."""
+"""Request headers that can refuse (Origin, Accept, Content-Type …), and Prefer. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +11,32 @@ JSON = "application/json"
 XML = "application/xml"
 YAML = "application/yaml"
 ODATA_VERSION = "4.0"
+
+
+def check_same_origin(headers: Mapping[str, str]) -> None:
+    """Refuse (403) a write that a browser sends on behalf of another site's page.
+
+    Browsers add HTTP Basic and client certificates by themselves, also to what a foreign page
+    makes them send, and say where that page came from. Who sends a token is no such browser: no
+    page can set X-Auth-Token for another site without CORS, which is not granted here. Clients
+    that are no browsers send neither header.
+    """
+    if "x-auth-token" in headers:
+        return
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        if site.strip().lower() not in ("same-origin", "none"):
+            raise RedfishError(403, (messages.header_invalid("Sec-Fetch-Site"),))
+        return
+    origin = headers.get("origin")
+    if origin is not None and _authority(origin) != headers.get("host", "").lower():
+        raise RedfishError(403, (messages.header_invalid("Origin"),))
+
+
+def _authority(origin: str) -> str | None:
+    """Return host and port of an Origin; None of "null", which is any page that hides its own."""
+    _, found, authority = origin.strip().lower().partition("://")
+    return authority if found else None
 
 
 def check_content_type(headers: Mapping[str, str], body: bytes) -> None:

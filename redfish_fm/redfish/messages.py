@@ -362,9 +362,22 @@ def request_audited(
     return Message("RedfishFM.RequestAudited", (method, uri, user, session, peer, answer))
 
 
+def requirement_unmet(
+    place: str, requested: str, available: str, reason: str, candidates: str, *related: str
+) -> Message:
+    """What is asked for at `place` of the request can not be had; `candidates` says why of each."""
+    args = (place, requested, available, reason, candidates)
+    return Message("RedfishFM.RequirementUnmet", args, related)
+
+
 def role_in_use(role_id: str, uri: str) -> Message:
     """The account at `uri` has the role."""
     return Message("RedfishFM.RoleInUse", (role_id, uri))
+
+
+def stanza_refused(stanza_id: str, stanza_type: str, *related: str) -> Message:
+    """Which stanza of a manifest the other messages are about."""
+    return Message("RedfishFM.StanzaRefused", (stanza_id, stanza_type), related)
 
 
 def state_not_writable(reason: str) -> Message:
@@ -442,7 +455,9 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     logged_in,
     login_failed,
     request_audited,
+    requirement_unmet,
     role_in_use,
+    stanza_refused,
     state_not_writable,
 )
 """Every constructor above, for the check at start."""

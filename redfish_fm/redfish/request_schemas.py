@@ -9,6 +9,7 @@ from typing import Any
 
 from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
 from redfish_fm.redfish.properties import Kind, ObjectInfo, PropertyInfo
+from redfish_fm.redfish.service_table import CreateTable
 from redfish_fm.redfish.values import ID, RESERVED_IDS, STRING_CHARS_MAX, chars_max
 
 Schema = dict[str, Any]
@@ -30,6 +31,14 @@ _ID: Schema = {
     "not": {"anyOf": [{"pattern": r"^\.+$"}, {"enum": sorted(RESERVED_IDS)}]},
 }
 """What `values.is_id` takes: a segment of a URI, not only dots, no name that is taken."""
+_MEMBERS: Schema = {
+    "type": "object",
+    "properties": {"Members": {"type": "array", "items": {"type": "object"}}},
+    "required": ["Members"],
+    "patternProperties": _ANNOTATIONS,
+    "additionalProperties": False,
+}
+"""Members of a collection that a client wishes for."""
 _OEM: Schema = {
     "type": "object",
     "patternProperties": _ANNOTATIONS,
@@ -44,12 +53,23 @@ def create_schema(info: TypeInfo) -> Schema:
     schema = _at_paths(info, info.create.allowed, info.create.required)
     if "Id" in schema["properties"]:
         schema["properties"]["Id"] |= _ID
-    return schema
+    return _described(schema, info.create)
 
 
 def patch_schema(info: TypeInfo) -> Schema:
     """Return the body of a PATCH, whatever the origin: one resource may take less than another."""
-    return _at_paths(info, info.writable_here | info.overlay_here, ())
+    schema = _at_paths(info, info.writable_here | info.overlay_here, ())
+    return schema if info.create is None else _described(schema, info.create)
+
+
+def _described(schema: Schema, table: CreateTable) -> Schema:
+    """Let members be described in the place of a link to their collection; add annotations."""
+    shown = schema["properties"]
+    for name in sorted(table.described):
+        link = [shown[name]] if name in shown else []
+        shown[name] = {"anyOf": [*link, _MEMBERS]} if link else dict(_MEMBERS)
+    shown.update({name: {"type": kind} for name, kind in sorted(table.annotations.items())})
+    return schema
 
 
 def action_schema(action: ActionInfo) -> Schema:

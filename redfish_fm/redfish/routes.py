@@ -42,7 +42,7 @@ class Routes:
         yield Route(uri, self._methods(uri, info), info, None, deprecated)
         for action in info.actions.values():
             if action.supported:
-                below = f"{uri}/Actions/{action.name}"
+                below = f"{uri}/Actions/{action.path}"
                 yield Route(below, ("POST",), info, action, deprecated)
 
     def _methods(self, uri: str, info: TypeInfo) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from redfish_fm.redfish.headers import (
     check_content_encoding,
     check_content_type,
     check_odata_version,
+    check_same_origin,
     preferred,
 )
 from redfish_fm.redfish.locks import Locks
@@ -59,6 +60,8 @@ from redfish_fm.redfish.writes import Commit, Replay
 
 METHODS = frozenset({*READING, "POST", "PATCH", "PUT", "DELETE"})
 BODY_BYTES_MAX = 1 << 20
+LOGIN_BODY_BYTES_MAX = 16 << 10
+"""Of a body that anybody may send: reading the largest JSON takes the loop a long moment."""
 _CREDENTIALS = frozenset({"authorization", "x-auth-token"})
 
 
@@ -152,6 +155,8 @@ class Service:
                 raise RedfishError(501, (messages.operation_not_allowed(),))
             if self._emulation is not None:
                 await self._emulation.admit(uri)
+            if request.method not in READING:
+                check_same_origin(request.headers)
             if not self._public(request.method, uri):
                 principal = await self._authenticator.principal(request)
             response = await self._answer(request, uri, principal)
@@ -199,7 +204,7 @@ class Service:
             raise RedfishError(405, (messages.operation_not_allowed(),), allow)
         if principal is not None:
             self._authorize(request.method, target, principal)
-        self._check_form(request, target)
+        self._check_form(request, target, principal)
         if request.method == "OPTIONS":
             return self._answers.options(target)
         if request.method in READING:
@@ -268,9 +273,11 @@ class Service:
 
         return await self._reader.read(target, request.query, may_read)
 
-    def _check_form(self, request: Request, target: Target) -> None:
+    def _check_form(self, request: Request, target: Target, principal: Principal | None) -> None:
         """Refuse what is wrong with the request before anything in it is looked at."""
-        if len(request.body) > self._body_bytes_max:
+        known = principal is not None or request.method in READING
+        most = self._body_bytes_max if known else LOGIN_BODY_BYTES_MAX
+        if len(request.body) > most:
             raise RedfishError(413, (messages.payload_too_large(),))
         if request.query:
             check_query(request.query, request.method in ("GET", "HEAD"))

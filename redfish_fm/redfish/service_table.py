@@ -47,6 +47,8 @@ class ServiceRow:
     actions: frozenset[str] = frozenset()
     values: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     """Action -> parameter -> the values it may have here; it has to be given."""
+    oem_actions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Those of `actions` that are our own -> their parameters, links that have to be given."""
     derived: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     observed: frozenset[str] = frozenset()
     """Dotted paths that observation owns where a driver is at work."""
@@ -63,7 +65,11 @@ def service_row(row: Mapping[str, Any]) -> ServiceRow:
         writable=frozenset((*row.get("writable", ()), *row.get("writable_here", {}))),
         overlay=frozenset(row.get("overlay", ())),
         deletable=bool(row.get("deletable")),
-        actions=frozenset(row.get("actions", ())),
+        actions=frozenset((*row.get("actions", ()), *row.get("oem_actions", {}))),
+        oem_actions={
+            action: frozenset(parameters)
+            for action, parameters in row.get("oem_actions", {}).items()
+        },
         values={
             action: {name: frozenset(values) for name, values in parameters.items()}
             for action, parameters in row.get("values", {}).items()

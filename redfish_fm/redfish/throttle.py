@@ -23,13 +23,13 @@ class Throttle:
 
     def wait_s(self, peer: str) -> float:
         """Return how long a peer has to wait before it may fail again; 0: it need not."""
-        over = self._level(_network(peer)) - (self._burst - 1)
+        over = self._level(network_of(peer)) - (self._burst - 1)
         # What is left over by rounding is no reason to wait.
         return over * self._refill_s if over > 1e-6 else 0.0
 
     def charge(self, peer: str) -> None:
         """Count one failure of a peer."""
-        network = _network(peer)
+        network = network_of(peer)
         level = self._level(network) + 1
         self._levels.pop(network, None)
         if len(self._levels) >= PEERS_MAX:
@@ -41,7 +41,7 @@ class Throttle:
         return max(0.0, level - (self._clock.now_s() - at_s) / self._refill_s)
 
 
-def _network(peer: str) -> str:
+def network_of(peer: str) -> str:
     """Return what a peer's address is counted as; an address that can not be read is itself."""
     try:
         address = ipaddress.ip_address(peer.partition("%")[0])

@@ -63,7 +63,7 @@ class Outcome:
     """The truth about one write, durable before it is told.
 
     `uri` is the created or changed resource; `task` the URI of the Task when ACCEPTED; `body` what
-    an action answers with, where it has something to say.
+    an action answers with, where it has something to say: then that is the whole answer.
     """
 
     kind: OutcomeKind

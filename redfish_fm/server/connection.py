@@ -51,6 +51,10 @@ class Hub(Protocol):
 
     limits: Limits
 
+    def shaken(self, transport: asyncio.Transport) -> None:
+        """Note that a connection's handshake is over."""
+        ...
+
     def admits(self, peer: str) -> bool:
         """Return whether one more connection from that address is served."""
         ...
@@ -75,13 +79,22 @@ class Hub(Protocol):
 class Connection(web.RequestHandler):
     """aiohttp's protocol object, one per connection."""
 
-    __slots__ = ("_abort_timer", "_head_timer", "_heard", "_hub", "certificate", "peer")
+    __slots__ = (
+        "_abort_timer",
+        "_head_bytes",
+        "_head_timer",
+        "_heard",
+        "_hub",
+        "certificate",
+        "peer",
+    )
 
     def __init__(self, manager: web.Server, hub: Hub, *, loop: asyncio.AbstractEventLoop) -> None:
         self._hub = hub
         self._head_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
         self._heard = False
+        self._head_bytes = 0
         self.peer = ""
         self.certificate: ClientCertificate | None = None
         super().__init__(
@@ -105,6 +118,7 @@ class Connection(web.RequestHandler):
         """Serve the connection, or turn it away with 503 when there are too many."""
         stream = cast(asyncio.Transport, transport)
         self.peer = peer_of(stream)
+        self._hub.shaken(stream)
         if not self._hub.admits(self.peer):
             self._turn_away(stream)
             return
@@ -148,12 +162,17 @@ class Connection(web.RequestHandler):
         self._heard = True
         super().data_received(data)
         if self._messages:
+            self._head_bytes = 0
             if self._head_timer is not None:
                 self._stop_head_timer()
             if not isinstance(self._messages[-1][0], RawRequestMessage):
                 self._break_body()
-        elif self._head_timer is None and waiter is not None and not waiter.done():
-            self._start_head_timer()
+        elif waiter is not None and not waiter.done():
+            if self._head_timer is None:
+                self._start_head_timer()
+            self._head_bytes += len(data)
+            if self._head_bytes > self._hub.limits.head_bytes:
+                self._refuse_head(431)
 
     def _break_body(self) -> None:
         """Wake a handler that waits for a body whose framing turned out broken."""
@@ -173,11 +192,17 @@ class Connection(web.RequestHandler):
 
     def _cut_slow_head(self) -> None:
         self._head_timer = None
-        transport = self.transport
-        if self._waiter is None or self._waiter.done() or transport is None:
+        if self._waiter is None or self._waiter.done():
             return
         if self._heard:
-            transport.write(self._hub.refusal(408))
+            self._refuse_head(408)
+        else:
+            self.force_close()
+
+    def _refuse_head(self, status: int) -> None:
+        """Refuse a request whose head has not come to its end."""
+        if self.transport is not None:
+            self.transport.write(self._hub.refusal(status))
         self.force_close()
 
     # -- answering -------------------------------------------------------------------------

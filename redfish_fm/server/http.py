@@ -18,6 +18,7 @@ from redfish_fm.clocks import Clock, SystemClock
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.answers import Answer, DateHeader, Heads, render
 from redfish_fm.server.connection import Connection, unsent_bytes
+from redfish_fm.server.handshakes import Handshakes
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.targets import split_target
 
@@ -88,6 +89,8 @@ class HttpServer:
         self._heads = Heads(self._date)
         self._open: dict[Connection, asyncio.Transport] = {}
         self._peers: dict[str, int] = {}
+        self.handshakes = Handshakes()
+        self._bodies_bytes = 0
         self._writes: dict[asyncio.Future[Response], asyncio.Task[None]] = {}
         self._stopping = False
         self._web = _Server(self)
@@ -108,6 +111,12 @@ class HttpServer:
             and len(self._open) < self.limits.connections
             and self._peers.get(peer, 0) < self.limits.connections_per_peer
         )
+
+    def shaken(self, transport: asyncio.Transport) -> None:
+        """Note that a connection's handshake is over."""
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            self.handshakes.over(sock.fileno())
 
     def protocol(self) -> asyncio.Protocol:
         """Return the protocol of a new connection: the factory asyncio's create_server wants."""
@@ -209,7 +218,7 @@ class HttpServer:
             if len(whole) > self.limits.body_bytes:
                 raise _Refused(413)
             return whole
-        body, more = bytearray(), True
+        body, more, shared = bytearray(), True, 0
         try:
             async with asyncio.timeout(self.limits.read_timeout_s):
                 while more:
@@ -217,14 +226,29 @@ class HttpServer:
                     chunk, chunk_ends = await raw.content.readchunk()
                     body += chunk
                     more = bool(chunk) or chunk_ends
-                    if len(body) > self.limits.body_bytes:
-                        raise _Refused(413)
+                    shared = self._share(len(body), shared)
         except TimeoutError as error:
             raise _Refused(408) from error
         except (web.RequestPayloadError, ConnectionError, RuntimeError) as error:
             # RuntimeError: the connection was lost before this read began
             raise _Refused(400) from error
+        finally:
+            self._bodies_bytes -= shared
         return bytes(body)
+
+    def _share(self, size: int, before: int) -> int:
+        """Return how much of the memory of large bodies one takes that has grown to `size`.
+
+        `before` is what it took until now. Refuses what is too large, or has no room.
+        """
+        if size > self.limits.body_bytes:
+            raise _Refused(413)
+        if size <= self.limits.small_body_bytes:
+            return 0
+        if self._bodies_bytes + size - before > self.limits.bodies_bytes:
+            raise _Refused(503)
+        self._bodies_bytes += size - before
+        return size
 
     async def _uncancelled(self, request: Request) -> Response:
         """Run a write in a task of its own, which no disconnect and no time-out cancels."""

@@ -76,5 +76,10 @@ def reached_by(
     )
 
 
+def announced_addresses(bound: Collection[IpAddress]) -> tuple[str, ...]:
+    """Return the addresses that a service listening on `bound` is announced by, in text form."""
+    return tuple(str(each.ip) for each in reached_by(interface_addresses(), bound, ()))
+
+
 def _is_bound(ip: IpAddress, bound: Collection[IpAddress]) -> bool:
     return any(each == ip or (each.is_unspecified and each.version == ip.version) for each in bound)

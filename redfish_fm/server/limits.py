@@ -14,12 +14,18 @@ class Limits:
     can not keep everybody else out; whoever is over either is told so by a 503. After a refusal
     that leaves a body unread, at most `linger_bytes` more are thrown away during `linger_s`, so
     that most clients still read the refusal before the connection closes.
+
+    `head_bytes` bounds a whole head. Bodies are read before anybody is known, so those of more
+    than `small_body_bytes` share `bodies_bytes` of memory; who finds it taken gets a 503.
     """
 
     body_bytes: int = 1 << 20
     uri_bytes: int = 8000
     header_field_bytes: int = 16 << 10
     header_count: int = 64
+    head_bytes: int = 64 << 10
+    small_body_bytes: int = 64 << 10
+    bodies_bytes: int = 64 << 20
     connections: int = 1024
     connections_per_peer: int = 896
     read_timeout_s: float = 30.0

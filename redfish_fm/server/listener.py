@@ -13,6 +13,7 @@ import ssl
 from dataclasses import dataclass
 
 from redfish_fm.errors import FmError
+from redfish_fm.server.handshakes import CountedListener
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.tls import cut_tls_buffers
 
@@ -91,7 +92,7 @@ async def listen(server: HttpServer, bound: Bound, context: ssl.SSLContext | Non
     servers = [
         await loop.create_server(
             server.protocol,
-            sock=sock,
+            sock=sock if context is None else CountedListener.of(sock, server.handshakes),
             ssl=context,
             backlog=_BACKLOG,
             ssl_handshake_timeout=server.limits.read_timeout_s if context else None,

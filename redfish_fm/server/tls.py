@@ -83,9 +83,25 @@ NOBODY = Trust()
 """Clients are asked for no certificate."""
 
 
+class _Peer(ssl.SSLObject):
+    """One end of a TLS connection."""
+
+    def getpeercert(self, binary_form: bool = False) -> Any:
+        """Return what the client has proved; asyncio asks for the readable form, unused here.
+
+        Names that are no UTF-8 make that fail, and a client must not be cut off for it: who it
+        is, is read from the binary form.
+        """
+        try:
+            return super().getpeercert(binary_form)
+        except UnicodeDecodeError:
+            return {}
+
+
 class ServingContext(ssl.SSLContext):
     """What handshakes are done with. Made by `server_context`, then left as it is."""
 
+    sslobject_class = _Peer
     trust = NOBODY
 
 
@@ -116,12 +132,16 @@ def host_names(host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in wanted if name))
 
 
-def ensure_certificate(directory: Path, host: str, now_s: float) -> TlsFiles:
+def ensure_certificate(
+    directory: Path, host: str, now_s: float, addresses: Iterable[str] = ()
+) -> TlsFiles:
     """Return the files of a valid self-made certificate for `host`, made where needed.
 
-    `now_s` is wall time in seconds since 1970. What is there is kept while it is consistent,
-    valid for RENEW_BEFORE_DAYS more and carries all names. Raises TlsError when the directory
-    can not be written.
+    `now_s` is wall time in seconds since 1970. One that is made carries `addresses` too, under
+    which the service is announced. What is there is kept while it is consistent, valid for
+    RENEW_BEFORE_DAYS more and carries all names; that it lacks an address is no reason,
+    for addresses change, and a new one has to be trusted anew by everybody (see `say_lacking`).
+    Raises TlsError when the directory can not be written.
     """
     files = TlsFiles(directory / "cert.pem", directory / "key.pem", directory / "ca.pem")
     now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
@@ -130,10 +150,22 @@ def ensure_certificate(directory: Path, host: str, now_s: float) -> TlsFiles:
     if reason is not None:
         _log.info("making a TLS certificate: %s", reason)
         try:
-            _make(directory, files, names, now)
+            _make(directory, files, tuple(dict.fromkeys((*names, *addresses))), now)
         except OSError as error:
             raise TlsError(f"cannot write TLS files in {directory}: {error.strerror}") from error
     return files
+
+
+def say_lacking(files: TlsFiles, addresses: Iterable[str]) -> None:
+    """Log which of `addresses` a self-made certificate does not carry, if any."""
+    carried = set(_names_of(x509.load_pem_x509_certificate(files.cert.read_bytes())))
+    lacking = [address for address in addresses if address not in carried]
+    if lacking:
+        _log.warning(
+            "the TLS certificate lacks %s; without the files in %s the next start makes another",
+            ", ".join(lacking),
+            files.cert.parent,
+        )
 
 
 def operator_certificate(cert: Path, key: Path) -> TlsFiles:

@@ -89,7 +89,7 @@ async def lived(stack: Stack) -> dict[str, str]:
     faults = stack.rig.faults()
     faults.next_apply(None, Slow(6.0))
     faults.next_apply(None, Refuse("bay is locked"))
-    failed = await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST1, NVME2))
+    failed = await slowly(stack, "POST", PCIE_ZONES, zone_body(HOST1, NVME2, NVME1))
     made["failed"] = failed["task"]
     await stack.rig.until(lambda: not stack.kernel.operations.open_of("PCIe"))
     faults.next_apply(None, Slow(200.0))

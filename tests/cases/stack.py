@@ -203,10 +203,10 @@ async def a_stack(
         await itself.load(StoredState(durable.seq, durable.spaces))
         service = Service(
             CATALOG, REGISTRIES, PRIVILEGES, kernel.published, itself.commit, sessions,
-            identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
+            identity.accounts, owner=kernel.owner_of, roles=identity.roles,
             replay=kernel.retries.outcome, task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types),
-            served=lambda: [*base.documents, *kernel.published.state.spaces[Space.DOCUMENT]],
+            served=kernel.published.places,
             headers=world.headers, xml=world.xml,
             emulation=emulation(config, sessions.end_all, clock), page_size=config.page_size,
             tables=itself.tables, moments=itself.moments,

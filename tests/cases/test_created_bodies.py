@@ -23,6 +23,7 @@ from tests.redfish.builders import CATALOG, related
 from tests.virtual_time import in_virtual_time
 
 PCIE = f"{ROOT}/Fabrics/PCIe"
+BLOCKS = f"{ROOT}/CompositionService/ResourceBlocks"
 HOST, GPU = f"{PCIE}/Endpoints/host1-1", f"{PCIE}/Endpoints/gpu1"
 ENTITY = {
     "EntityType": "Processor",
@@ -73,6 +74,11 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
         {**NAMED, "CapacityBytes": 1 << 30, "ProvisioningPolicy": "Fixed",
          "AccessCapabilities": ["Read", "Write"],
          "NVMeNamespaceProperties": {"IsShareable": True}},
+    ),
+    "ComputerSystem": (
+        f"{ROOT}/Systems",
+        {**NAMED, "HostName": "made", "AssetTag": "for a test", "SystemType": "Composed",
+         "Links": {"ResourceBlocks": links(f"{BLOCKS}/host2", f"{BLOCKS}/mhnic1-h1")}},
     ),
     "ManagerAccount": (
         f"{ROOT}/AccountService/Accounts",

@@ -226,7 +226,7 @@ async def held_endpoint(stack: Stack) -> str:
     entity = {
         "EntityType": "RootComplex",
         "EntityRole": "Initiator",
-        "EntityLink": {"@odata.id": f"{ROOT}/Systems/host2"},
+        "EntityLink": {"@odata.id": f"{ROOT}/Systems/host1"},
     }
     body = {"Name": "held", "ConnectedEntities": [entity]}
     endpoint = await stack.made(f"{PCIE_FABRIC}/Endpoints", body)
@@ -269,7 +269,11 @@ async def test_ht_08_nothing_below_redfish_is_html() -> None:
         answers = [
             (404, await stack.ask("GET", f"{system}/Actions/none")),
             (404, await stack.ask("GET", "/redfish/v2")),
-            (405, await stack.ask("POST", f"{ROOT}/Systems", b"", content_type="application/xml")),
+            (405, await stack.ask("POST", f"{ROOT}/Chassis", b"", content_type="application/xml")),
+            (
+                415,
+                await stack.ask("POST", f"{ROOT}/Systems", b"<a/>", content_type="application/xml"),
+            ),
             (415, await stack.ask("POST", PCIE_ZONES, b"<a/>", content_type="application/xml")),
             (406, await stack.ask("GET", system, accept="text/html")),
             (404, await stack.ask("GET", f"{ROOT}/%3Cscript%3E", accept="text/html")),

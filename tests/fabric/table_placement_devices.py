@@ -79,6 +79,15 @@ def fewer_switches_come_before_more() -> Answer:
     return chosen(pod.composed("other", "X", "a1", "b1").placed(gpus(5)))
 
 
+@row([f"{name}{number}" for number in range(8, 16) for name in "ab"])
+def of_many_sets_of_many_switches_the_fullest_are_taken() -> Answer:
+    names = [f"s{number}" for number in range(16)]
+    pod = Pod().host("H", *names)
+    for number, switch in enumerate(names):
+        pod.devices(switch, f"a{number}", *([f"b{number}"] if number >= 8 else []))
+    return sorted(chosen(pod.placed(gpus(16))), key=lambda name: (int(name[1:]), name))
+
+
 # -- devices: among switches that do equally -----------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from redfish_fm.fabric.placement_values import (
     ComputeWish,
 )
-from tests.fabric.pods import GIB, Pod, chosen, told
+from tests.fabric.pods import GIB, X16_MB_S, Pod, chosen, told
 from tests.fabric.table_placement import GPU, Answer, gpus, memory, row
 
 # -- what can not be taken -----------------------------------------------------------------------
@@ -221,12 +221,34 @@ def a_model_of_host_that_nobody_has_is_refused() -> Answer:
     return told(hosts().refused(compute=ComputeWish(model="Z")))
 
 
+def near_and_far() -> Pod:
+    pod = Pod().host("H1", "s1", latency=300).host("H2", "s2", latency=200)
+    return pod.devices("s1", "a1").devices("s2", "b1", "b2")
+
+
+@row([("LATENCY", 100, 200)])
+def the_nearest_of_all_hosts_is_told() -> Answer:
+    return told(near_and_far().refused(GPU, latency_ns_max=100))
+
+
+@row([("COUNT", 3, 2)])
+def the_most_of_all_hosts_is_told() -> Answer:
+    return told(near_and_far().refused(gpus(3)))
+
+
 # -- what the client names -----------------------------------------------------------------------
 
 
 @row(["a2", "a1"])
 def named_devices_are_part_of_the_answer() -> Answer:
     return chosen(pair().placed(GPU, blocks=("b-H", "b-a2")))
+
+
+@row(["b4", "b1"])
+def more_is_chosen_where_the_named_device_is() -> Answer:
+    pod = Pod().host("H", "s1", "s2", mb_s=9 * X16_MB_S)
+    pod.devices("s1", "a1").devices("s2", "b1", "b2", "b3", "b4")
+    return chosen(pod.placed(GPU, blocks=("b-b4",)))
 
 
 @row([("BLOCK", None, None)])
@@ -249,9 +271,32 @@ def memory_is_taken_where_what_is_named_is() -> Answer:
     return chosen(racks().placed(memory(GIB), blocks=("b-a2",)))
 
 
-@row([("HOST_TAKEN", 1, 0)])
+@row([("NO_PATH", 1, 0)])
 def no_host_reaches_all_that_is_named() -> Answer:
     return told(racks().refused(blocks=("b-a1", "b-a2")))
+
+
+@row(("H", None, ["a1"]))
+def a_physical_host_is_given_more() -> Answer:
+    found = pair().placed(GPU, system="H")
+    return found.host, found.compute, chosen(found)
+
+
+@row(("H", None, ["a2"]))
+def a_composed_system_is_given_more() -> Answer:
+    found = pair().composed("S", "H", "a1").placed(GPU, system="S")
+    return found.host, found.compute, chosen(found)
+
+
+@row(("H", "b-H", ["a1"]))
+def a_new_system_gets_the_block_of_its_host() -> Answer:
+    found = pair().placed(GPU)
+    return found.host, found.compute, chosen(found)
+
+
+@row([])
+def a_block_that_the_system_has_is_not_given_again() -> Answer:
+    return chosen(pair().composed("S", "H", "a1").placed(system="S", blocks=("b-a1",)))
 
 
 @row([("BLOCK", None, None)])

@@ -77,6 +77,13 @@ def mirrors_of_more_than_an_appliance_has_are_refused() -> Answer:
     return told(appliances().refused(memory(9 * GIB, policy=MemoryPolicy.MIRRORED)))
 
 
+@row([("NO_VPPB", 2, 1)])
+def mirrors_behind_one_vppb_are_refused() -> Answer:
+    pod = Pod().host("H", "s1", vppbs=1).appliance("s1", "A", GIB, domain="x")
+    pod.appliance("s1", "B", GIB, domain="y")
+    return told(pod.refused(memory(GIB, policy=MemoryPolicy.MIRRORED)))
+
+
 @row([("NO_PATH", 4 * GIB, 0)])
 def memory_that_no_host_reaches_is_refused() -> Answer:
     pod = Pod().host("H", "s1").appliance("s2", "A", 8 * GIB)
@@ -121,6 +128,11 @@ def a_size_that_can_not_be_cut_is_rounded_up_where_that_is_allowed() -> Answer:
 @row([("LATENCY", 199, 200)])
 def memory_farther_than_the_budget_is_refused() -> Answer:
     return told(appliances().refused(memory(GIB), latency_ns_max=199))
+
+
+@row(["B"])
+def memory_as_far_as_the_budget_is_not() -> Answer:
+    return chosen(appliances().placed(memory(GIB), latency_ns_max=200))
 
 
 def fixed() -> Pod:
@@ -172,6 +184,12 @@ def every_part_takes_a_vppb() -> Answer:
 def wishes_share_what_an_appliance_has() -> Answer:
     pod = Pod().host("H", "s1").appliance("s1", "A", 8 * GIB)
     return told(pod.refused(memory(3 * GIB), memory(6 * GIB)))
+
+
+@row([("PARTS", 2, 1)])
+def wishes_share_the_numbers_of_a_pool() -> Answer:
+    pod = Pod().host("H", "s1").appliance("s1", "A", 8 * GIB, parts=3)
+    return told(pod.refused(memory(GIB, 2), memory(GIB, 2)))
 
 
 @row([("COUNT", 3, 2), ("CAPACITY", 9 * GIB, 8 * GIB)])

@@ -101,6 +101,13 @@ def test_lds_of_one_device_share_its_pool() -> None:
     assert [part.source and part.source.ld for part in parts] == ["A.0", "A.0"]
 
 
+def test_what_one_ld_takes_of_the_pool_is_not_there_for_the_next() -> None:
+    sources = tuple(Source("A", f"A.{ld}", 8, 1, 1) for ld in range(2))
+    room = Room(Appliance("A", "Memory", 0, None, (SWITCH,), sources, ()), SWITCH, 100, known=False)
+    assert room.most(MemoryWish(4), 9, more=False) == 2
+    assert room.most(MemoryWish(5), 9, more=False) == 1
+
+
 def test_every_part_takes_a_slot_of_its_switch() -> None:
     rooms = [a_room("A", 8, domain="x"), a_room("B", 8, domain="y")]
     elsewhere = a_room("C", 8, domain="y", switch=OTHER, latency=200)

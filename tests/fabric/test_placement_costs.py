@@ -2,6 +2,7 @@
 
 import pytest
 
+from redfish_fm.fabric import placement_search
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.placement_values import MemoryPolicy, MemoryWish, Placement, Wish
 from redfish_fm.fabric.stocktaking import settle
@@ -69,6 +70,23 @@ def test_endpoints_of_the_cost_tests_are_as_many_as_they_say() -> None:
     each = len(racks(2).index.endpoints) - len(racks(1).index.endpoints)
     assert each * 40 >= 1_000
     assert each * 3_900 >= 100_000
+
+
+def test_a_refusal_does_not_try_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three pairs fit on no two switches of three devices each, but the flow does not see that.
+    pod = Pod().host("H", "s1", "s2")
+    for number in range(3):
+        pod.devices("s1", f"a{number}", model=f"A{number}")
+        pod.devices("s2", f"b{number}", model=f"B{number}")
+    tries: list[object] = []
+    real = placement_search.take
+    monkeypatch.setattr(placement_search, "take", lambda *args: tries.append(real(*args)))
+    pair = Wish("GPU", 2, same_switch=True)
+    every = len(pod.refused(pair, pair, pair).unmet), len(tries)
+    tries.clear()
+    monkeypatch.setattr(placement_search, "TRIES_MAX", 7)
+    assert every[0] == len(pod.refused(pair, pair, pair).unmet) == 1
+    assert len(tries) == 7 < every[1]
 
 
 def a_pool_of_100_tb(parts: int) -> Pod:

@@ -42,6 +42,7 @@ _TIDY = ("Connections", "Zones", "EndpointGroups", "AddressPools", "Endpoints", 
          "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles")  # fmt: skip
 """Collections in the order in which their members can be deleted."""
 SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService")
+NO_SETTINGS = b"{}"
 LASTING = 0.1
 """Chance that such settings end with a request."""
 WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
@@ -116,7 +117,7 @@ class Run:
         tags = self.stack.tags() if self._looks(case) else None
         path, query = split_target(case.target)
         request = Request(case.method, path, query, headers, case.body, "192.0.2.1")
-        seen = Seen(query, len(self.stack.durable.sessions), SESSIONS_MAX)
+        seen = Seen(query, len(self.stack.durable.sessions), SESSIONS_MAX, self._offers_basic())
         try:
             async with asyncio.timeout(HANG_S):
                 response = await self.stack.service.handle(request)
@@ -156,6 +157,11 @@ class Run:
         self.report.problems.append(
             f"request {self.report.requests}: {what}: {json.dumps(shown(case))}{answer}"
         )
+
+    def _offers_basic(self) -> bool:
+        found = self.stack.kernel.published.get(SETTINGS[0])
+        said = None if found is None else json.loads(found.body).get("HTTPBasicAuth")
+        return said in (None, "Enabled")
 
     # -- what a refusal must not do ----------------------------------------------------------
 
@@ -267,9 +273,8 @@ class Run:
     async def _reset_settings(self) -> None:
         """Let no setting that locks everybody out last for long."""
         overlays = self.stack.kernel.published.state.spaces[Space.OVERLAY]
-        edits = tuple(
-            Edit(Space.OVERLAY, uri, overlays[uri], None) for uri in SETTINGS if uri in overlays
-        )
+        changed = [uri for uri in SETTINGS if overlays.get(uri, NO_SETTINGS) != NO_SETTINGS]
+        edits = tuple(Edit(Space.OVERLAY, uri, overlays[uri], NO_SETTINGS) for uri in changed)
         if edits and self.plan.rng.random() < LASTING:
             await self.stack.kernel.writer.submit(
                 lambda _: Draft(OutcomeKind.CHANGED, edits[0].key, edits), "service"

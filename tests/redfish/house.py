@@ -197,7 +197,7 @@ async def a_house(
         await kernel.writer.submit(_first, "service")
     service = Service(
         CATALOG, REGISTRIES, PRIVILEGES, kernel.published, kernel.commits.commit, sessions,
-        identity.accounts, owner=kernel.operations.owner_of, roles=identity.roles,
+        identity.accounts, owner=kernel.owner_of, roles=identity.roles,
         replay=kernel.retries.outcome, locks=identity.locks,
     )  # fmt: skip
     try:

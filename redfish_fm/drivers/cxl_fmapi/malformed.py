@@ -1,0 +1,7 @@
+"""The one error of the codec. Imports nothing but the root of errors."""
+
+from redfish_fm.errors import FmError
+
+
+class Malformed(FmError):
+    """Bytes that are no valid message, or a value that does not fit its field; the text says why."""

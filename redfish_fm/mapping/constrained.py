@@ -1,0 +1,231 @@
+"""Systems by what they need: wishes are placed, and what is chosen becomes a recipe.
+
+Pure. Redfish: constrained composition (DSP0266, @Redfish.RequestedCount, @Redfish.ZoneAffinity,
+@Redfish.AllowOverprovisioning). Reads the request and words what can not be met; where things go is
+fabric.placement's to decide, and mapping.compositions makes the system.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from redfish_fm.fabric.block_rules import check_blocks
+from redfish_fm.fabric.placement import place
+from redfish_fm.fabric.placement_values import (
+    ComputeWish,
+    Cut,
+    Found,
+    Group,
+    Placement,
+    Reason,
+    Rejection,
+    Rejections,
+    Request,
+)
+from redfish_fm.mapping import refusals, uris
+from redfish_fm.mapping.assembly import Carving, Recipe
+from redfish_fm.mapping.drafts import Tip
+from redfish_fm.mapping.read import members
+from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.wishes import AFFINITY, OVERPROVISIONING, Asked, read_wishes
+from redfish_fm.redfish import messages, oem
+from redfish_fm.redfish.errors import Message, RedfishError
+
+BLOCKS = "Links/ResourceBlocks"
+CANDIDATES_MAX = 16
+"""Candidates that one message tells of: each more would only repeat what was wrong."""
+
+_MIB = frozenset({Reason.CAPACITY, Reason.GRANULARITY, Reason.HOST_MEMORY})
+_NS = frozenset({Reason.LATENCY})
+
+
+def own(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a request the system's own document keeps; the rest follows from its blocks."""
+    kept = {name: value for name, value in body.items() if name in _KEPT}
+    return oem.without_own(kept)
+
+
+_KEPT = frozenset({"Id", "Name", "Description", "AssetTag", "HostName", "Oem", "Links"})
+
+
+def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None = None) -> Recipe:
+    """Return what a new system is to be made of: named blocks, and what is chosen for its wishes.
+
+    `among`: only these blocks, beside those that the request itself confines it to. Raises
+    RedfishError: 400 for what can not be read, 409 with a message for each requirement that is not
+    met.
+    """
+    named, asked = members(body, BLOCKS), _asked(body)
+    if not asked.wishes and not named:
+        told = messages.property_missing("ResourceBlocks", f"#/{BLOCKS}")
+        raise refusals.bad_content(told)
+    known = (tip.index.blocks.get(block) for block in named)
+    host = next((block.host for block in known if block is not None and block.host), None)
+    if not asked.wishes:
+        return Recipe(host or "", named)
+    _refuse_named(named, tip, system="", expands=host is None)
+    request = _request(body, asked, tip, among, blocks=named)
+    found = _placed(request, tip)
+    chosen = dict.fromkeys((*(() if host else _some(found.compute)), *named, *found.blocks))
+    return _recipe(found, tuple(chosen), tip)
+
+
+def recipe_for(
+    body: Mapping[str, Any], system: str, present: Sequence[str], named: Sequence[str], tip: Tip
+) -> Recipe:
+    """Return what a running system is to be made of afterwards: `named`, and what is chosen.
+
+    `present` are its blocks now. Raises RedfishError as `recipe_of`.
+    """
+    asked = _asked(body)
+    more = tuple(block for block in named if block not in present)
+    composition = tip.index.compositions.get(system)
+    expands = composition is None or composition.expands
+    _refuse_named(more, tip, system=system, expands=True)
+    if asked.compute != ComputeWish():
+        # The host of a system that is there is no matter of choice.
+        place_ = f"#{asked.compute.name}"
+        raise refusals.bad_content(messages.property_value_error("ProcessorType", place_))
+    known = composition.host if composition is not None else None
+    host = system if expands or known is None else known
+    request = _request(body, asked, tip, None, blocks=more, system=system)
+    found = _placed(request, tip)
+    return replace(_recipe(found, tuple(dict.fromkeys((*named, *found.blocks))), tip), host=host)
+
+
+def _asked(body: Mapping[str, Any]) -> Asked:
+    asked = read_wishes(body)
+    if asked.told:
+        raise RedfishError(400, tuple(dict.fromkeys(asked.told)))
+    return asked
+
+
+def _some(compute: str | None) -> tuple[str, ...]:
+    return () if compute is None else (compute,)
+
+
+# -- the request -----------------------------------------------------------------------------
+
+
+def _request(
+    body: Mapping[str, Any],
+    asked: Asked,
+    tip: Tip,
+    among: frozenset[str] | None,
+    **more: Any,
+) -> Request:
+    zone = _zone(body, tip)
+    if zone is not None:
+        among = zone if among is None else among & zone
+    service = tip.document(uris.COMPOSITION_SERVICE) or {}
+    allowed = service.get("AllowOverprovisioning") is not False
+    overprovisioning = allowed and body.get(OVERPROVISIONING) is True
+    return asked.request(among=among, allow_overprovisioning=overprovisioning, **more)
+
+
+def _zone(body: Mapping[str, Any], tip: Tip) -> frozenset[str] | None:
+    """Return the blocks of the zone that the request is confined to; None: any. Raises (400)."""
+    wished = body.get(AFFINITY)
+    if wished is None:
+        return None
+    zone = tip.document(uris.RESOURCE_ZONE.format(zone=wished))
+    if zone is None:
+        told = messages.property_value_incorrect(AFFINITY, str(wished), f"#/{AFFINITY}")
+        raise refusals.bad_content(told)
+    return frozenset(members(zone, BLOCKS))
+
+
+def _refuse_named(named: Sequence[str], tip: Tip, *, system: str, expands: bool) -> None:
+    """Raise RedfishError where blocks that the client named can not be taken, with the reasons."""
+    violations = check_blocks(
+        tip.index,
+        system,
+        named,
+        named,
+        expands=expands,
+        now_s=tip.wall_s(),
+        reservation=None,
+        status=tip.status,
+    )
+    if violations:
+        raise to_error(violations)
+
+
+def _placed(request: Request, tip: Tip) -> Placement:
+    found = place(tip.index, request, now_s=tip.wall_s(), status=tip.status, occupied=tip.occupied)
+    if isinstance(found, Rejections):
+        raise RedfishError(409, tuple(unmet(found)))
+    return found
+
+
+# -- what was chosen -------------------------------------------------------------------------
+
+
+def _recipe(found: Placement, blocks: tuple[str, ...], tip: Tip) -> Recipe:
+    carvings = tuple(Carving(cut.block, _collection(cut, tip), cut.size_mib) for cut in found.cuts)
+    parts = tuple(each.chunk for each in found.chunks)
+    return Recipe(found.host, blocks, carvings, parts, _mirrors(found))
+
+
+def _collection(cut: Cut, tip: Tip) -> str:
+    """Return where a part is made: under its logical device, its storage pool or its domain."""
+    if cut.ld is not None:
+        return f"{cut.ld}/MemoryRegions"
+    pool = tip.index.pools.get(cut.pool)
+    if cut.pool in tip.index.domains:
+        return f"{cut.pool}/MemoryChunks"
+    return f"{cut.pool if pool is None else pool.id}/AllocatedVolumes"
+
+
+def _mirrors(found: Placement) -> tuple[tuple[int, ...], ...]:
+    """Return which positions are copies of each other: the n-th part of each copy of a wish."""
+    rows: dict[tuple[str, int], list[int]] = {}
+    counts: dict[tuple[str, int], int] = {}
+    every: tuple[Cut | Found, ...] = (*found.chunks, *found.cuts)
+    mirrored = {each.wish for each in every if each.copy}
+    for position, each in enumerate(every):
+        if each.wish in mirrored:
+            number = counts.get((each.wish, each.copy), 0)
+            counts[each.wish, each.copy] = number + 1
+            rows.setdefault((each.wish, number), []).append(position)
+    return tuple(tuple(row) for row in rows.values())
+
+
+# -- what can not be met ---------------------------------------------------------------------
+
+
+def unmet(found: Rejections) -> Iterator[Message]:
+    """Yield a message for each requirement that is not met: requested, available, and why."""
+    for row in found.unmet:
+        where = row.wish.lstrip("/")
+        named = where or "the host"
+        about = [each for each in found.candidates if each.wish == row.wish]
+        told = [_candidate(each) for each in about[:CANDIDATES_MAX] if each.candidate]
+        if len(about) > CANDIDATES_MAX:
+            told.append(f"{len(about) - CANDIDATES_MAX} more")
+        pointer = (f"#/{where}",) if where else ()
+        yield messages.requirement_unmet(
+            named,
+            _amount(row, row.requested),
+            _amount(row, row.available),
+            row.reason.value,
+            "; ".join(told) or "none",
+            *pointer,
+        )
+
+
+def _candidate(row: Rejection) -> str:
+    """Return why one candidate was rejected, as a clause."""
+    name = f"{row.group.value} {row.candidate}" if row.group is not Group.REQUEST else row.candidate
+    alike = f" and {row.alike} alike" if row.alike else ""
+    if row.requested is None:
+        return f"{name}{alike}: {row.reason.value}"
+    have, wanted = _amount(row, row.available), _amount(row, row.requested)
+    return f"{name}{alike}: {have} of {wanted}, {row.reason.value}"
+
+
+def _amount(row: Rejection, number: int | None) -> str:
+    if number is None:
+        return "not counted"
+    unit = " MiB" if row.reason in _MIB else " ns" if row.reason in _NS else ""
+    return f"{number}{unit}"
