@@ -53,7 +53,7 @@ from redfish_fm.reload import Reload
 from redfish_fm.samples import kernel_samples, server_samples
 from redfish_fm.server.discovery import Discovery
 from redfish_fm.server.http import HttpServer
-from redfish_fm.server.interfaces import IpAddress, announced_addresses, listened_on
+from redfish_fm.server.interfaces import announced_addresses, listened_on
 from redfish_fm.server.listener import Bound, listen
 from redfish_fm.server.metrics import Metrics
 from redfish_fm.server.process_limits import keep_no_core, usual_limits
@@ -239,7 +239,7 @@ async def _parts(
         kernel,
         identity,
         itself,
-        _certificates(config, folder, own_uri, kernel, clock, listening),
+        _certificates(config, folder, own_uri, kernel, clock, bound),
         discovery,
     )
 
@@ -422,17 +422,11 @@ async def _first_start(
 
 
 def _certificates(
-    config: Config,
-    folder: Path,
-    own_uri: str,
-    kernel: Kernel,
-    clock: Clock,
-    listening: frozenset[IpAddress],
+    config: Config, folder: Path, own_uri: str, kernel: Kernel, clock: Clock, bound: Bound
 ) -> Certificates:
     """Return what serves and shows certificates, following what becomes durable."""
-    found = Certificates(
-        config, folder, own_uri, kernel.published, clock, lambda: announced_addresses(listening)
-    )
+    addresses = announced_addresses(listened_on(bound.sockets))
+    found = Certificates(config, folder, own_uri, kernel.published, clock, addresses)
     kernel.writer.on_publish.append(found.published)
     return found
 

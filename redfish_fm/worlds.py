@@ -132,6 +132,7 @@ def imported_world(found: Import) -> World:
             for uri, document in found.documents.items()
         ),
         *(document_edit(Space.DOCUMENT, uri, document) for uri, document in meaning.wanted.items()),
+        *(document_edit(Space.OVERLAY, uri, overlay) for uri, overlay in meaning.overlays.items()),
         *(binding_edit(None, binding) for binding in meaning.bindings),
         document_edit(Space.META, HEADERS_KEY, headers),
         document_edit(Space.META, XML_KEY, xml),

@@ -10,7 +10,7 @@ and renews in time.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,10 @@ class Certificates:
         uri: str,
         published: Published,
         clock: Clock,
-        addresses: Callable[[], Iterable[str]] = tuple,
+        addresses: Iterable[str] = (),
     ) -> None:
         self._config = config
-        self._addresses = addresses
+        self._addresses = tuple(addresses)
         self._folder = folder / "tls"
         self._uri = uri
         self._manager = uri.partition("/NetworkProtocol/")[0]
@@ -196,14 +196,12 @@ class Certificates:
     def _files(self, config: Config) -> TlsFiles:
         if config.tls_cert is not None and config.tls_key is not None:
             return operator_certificate(config.tls_cert, config.tls_key)
-        return ensure_certificate(
-            self._folder, config.host, self._clock.wall_s(), self._addresses()
-        )
+        return ensure_certificate(self._folder, config.host, self._clock.wall_s(), self._addresses)
 
     def _say_lacking(self) -> None:
         """Say once which announced addresses the certificate in use lacks, if it is our own."""
         if self._config.tls_cert is None and self._replaced() is None:
-            say_lacking(self._files(self._config), self._addresses())
+            say_lacking(self._files(self._config), self._addresses)
 
     def _replaced(self) -> tuple[str, bytes] | None:
         """Return chain and key that ReplaceCertificate gave, or None."""

@@ -106,6 +106,8 @@ class Base:
                 if found is None:
                     found = self.members[parent] = set()
                 found.add(uri)
+        for collection, listed in facts.listed.items():
+            self.members.setdefault(collection, set()).update(listed)
 
     def _read_in(self, uri: str, name: str, document: Mapping[str, Any]) -> None:
         if name == "Endpoint":

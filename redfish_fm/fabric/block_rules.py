@@ -34,6 +34,10 @@ def check_blocks(
     found = [*_twice(blocks, at)]
     known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
     found += _computes(composition, known, places, expands, at)
+    if expands and added:
+        # Who has reserved the host has it as it is.
+        for name in sorted(index.blocks_of_host(composition)):
+            found += _reserved(index, index.blocks[name], at, now_s, reservation)
     for name in dict.fromkeys(added):
         block = index.blocks.get(name)
         if block is None:
@@ -57,7 +61,8 @@ def _computes(
     composition: str, blocks: Sequence[Block], places: dict[str, str], expands: bool, at: str
 ) -> Iterator[Violation]:
     """A composed system runs on exactly one host; a physical one brings its own."""
-    computing = [block.id for block in blocks if block.computes]
+    # What a physical system itself computes with may be listed among its blocks.
+    computing = [block.id for block in blocks if block.computes and block.host != composition]
     allowed = 0 if expands else 1
     for name in computing[allowed:]:
         yield Violation(Rule.BLOCK_COMPUTE, name, composition, places.get(name))

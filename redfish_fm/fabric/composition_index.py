@@ -137,6 +137,21 @@ class CompositionIndex(BindingIndex):
         found = self._reservations_of_block.get(block_id)
         return tuple(sorted(r for r in found if self.reservations[r].expires_s > now_s))
 
+    def reservation_of_unit(self, unit_id: str) -> str | None:
+        """Return the reservation that keeps a block with the unit, or None.
+
+        One that is over counts until it is deleted, which is soon.
+        """
+        blocks = self._blocks_of_unit.each(unit_id)
+        found = (each for block in blocks for each in self._reservations_of_block.each(block))
+        return min(found, default=None)
+
+    def reservation_of_host(self, host: str) -> str | None:
+        """Return the reservation that keeps the block of a host, or None."""
+        blocks = self._blocks_of_host.each(host)
+        found = (each for block in blocks for each in self._reservations_of_block.each(block))
+        return min(found, default=None)
+
     def is_reserved(self, block_id: str) -> bool:
         """Return whether any reservation names the block; those that expired are deleted soon."""
         return self._reservations_of_block.count(block_id) > 0

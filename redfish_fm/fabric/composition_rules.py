@@ -11,7 +11,10 @@ from redfish_fm.fabric.values import Connection, Endpoint, Rule, VppbGrant, Zone
 
 
 def held_by_composition(case: Case) -> Iterator[Finding]:
-    """Rule 5: no zone or connection but its own takes an endpoint or unit of a composition."""
+    """Rule 5: no zone or connection but its own takes an endpoint or unit of a composition.
+
+    Nor of a reservation: what is composed of it is judged once that has ended.
+    """
     subject = case.subject
     if isinstance(subject, Endpoint):
         yield from _endpoint_moved(case, subject)
@@ -22,11 +25,15 @@ def held_by_composition(case: Case) -> Iterator[Finding]:
     told = set()
     for unit, cause in case.parts().items():
         holder = _holder_of(case, unit)
+        if holder in (None, own):
+            holder = _keeper_of(case, unit)
         if holder not in (None, own):
             told.add(cause)
             yield finding(Rule.COMPOSED, cause, holder, pointers.get(cause))
     for host, cause in case.hosts().items():
         holder = case.index.composition_consuming(host)
+        if holder in (None, own):
+            holder = case.index.reservation_of_host(host)
         if holder not in (None, own) and cause not in told:
             yield finding(Rule.COMPOSED, cause, holder, pointers.get(cause))
 
@@ -37,6 +44,15 @@ def _holder_of(case: Case, unit: str) -> str | None:
         holder = case.index.composition_of_unit(each)
         if holder is not None:
             return holder
+    return None
+
+
+def _keeper_of(case: Case, unit: str) -> str | None:
+    """Return the reservation that keeps the unit, or something that it is in or that is in it."""
+    for each in (unit, *case.index.units_around(unit)):
+        keeper = case.index.reservation_of_unit(each)
+        if keeper is not None:
+            return keeper
     return None
 
 

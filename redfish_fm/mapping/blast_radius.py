@@ -68,6 +68,9 @@ def outage_of(uri: str, index: FabricIndex, facts: Facts) -> Outage:
     block = index.blocks.get(uri)
     if block is not None:
         return Outage(frozenset({block.host} if block.host else ()), block.units)
+    composition = index.compositions.get(uri)
+    if composition is not None and composition.host is not None:
+        return Outage(hosts=frozenset({composition.host}))
     port = facts.switch_port(facts.link_resources.get(uri, uri))
     if facts.port_at(port) is not None:
         return _of_port(port, facts)

@@ -40,7 +40,7 @@ _NS = frozenset({Reason.LATENCY})
 
 
 def own(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a request the system's own document keeps; the rest follows from its blocks."""
+    """Return what of a request the system's document keeps; the rest follows from its blocks."""
     kept = {name: value for name, value in body.items() if name in _KEPT}
     return oem.without_own(kept)
 

@@ -85,6 +85,8 @@ class Facts:
     """Resource outside of any chassis to the unit it is a part of, whose state it shares."""
     blocks: dict[str, Block] = field(default_factory=dict)
     """Every resource block that inventory brings, by its URI."""
+    listed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Collection to those of its members that stand elsewhere."""
     beside: list[str] = field(default_factory=list)
     """What lies under a collection and is no member of it: it tells how members are made."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)

@@ -6,7 +6,7 @@ is split: `imported_hosts`, `imported_cabling`, `imported_units` (units and chun
 own zones already bind).
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,20 @@ from redfish_fm.fabric.model import FabricKind, Host, Inventory
 from redfish_fm.fabric.values import Binding
 from redfish_fm.fabric.zoning import existing_violations
 from redfish_fm.mapping.address_pools import with_back_links
-from redfish_fm.mapping.domain import apply_document, type_name
+from redfish_fm.mapping.block_status import POOLS
+from redfish_fm.mapping.domain import apply_document, apply_overlay, type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported_bindings import implied_bindings
 from redfish_fm.mapping.imported_cabling import read_cabling
 from redfish_fm.mapping.imported_completion import completed
+from redfish_fm.mapping.imported_compositions import (
+    below_composed,
+    expansions,
+    is_composed,
+    read_blocks,
+    read_capabilities,
+    physical,
+)
 from redfish_fm.mapping.imported_exempt import exempt_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind, of_violation
 from redfish_fm.mapping.imported_hosts import read_hosts, resettable_hosts
@@ -29,7 +38,7 @@ from redfish_fm.mapping.imported_switches import derive_inventories
 from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.imported_units import read_units
 from redfish_fm.mapping.links import strip_inverse
-from redfish_fm.mapping.read_compositions import read_block
+from redfish_fm.mapping.read import members
 from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
 
 REPLACED = (
@@ -74,6 +83,7 @@ OBSERVED = {
 class Imported:
     """A mockup, understood. `inventory` and `wanted` are disjoint, by URI, without Members.
 
+    `overlays` are what is laid over inventory from the first start on: blocks given to hosts.
     `fabrics` are for virtual drivers, one per bind fabric with switches; `bindings` what they
     start with; `hosts` are in none of them and yet to be reset; `replaced` the URIs left to the
     service; `findings` what was noticed.
@@ -82,6 +92,7 @@ class Imported:
     inventory: dict[str, dict[str, Any]]
     wanted: dict[str, dict[str, Any]]
     facts: Facts
+    overlays: dict[str, dict[str, Any]] = field(default_factory=dict)
     fabrics: list[Inventory] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     hosts: list[Host] = field(default_factory=list)
@@ -98,22 +109,25 @@ def analyse(documents: Documents) -> Imported:
     facts, findings = Facts(), list[Finding]()
     _read_fabrics(kept, facts, findings)
     kept.update(completed(kept, facts, findings))
+    read_capabilities(kept, facts)
     tree = Tree(kept)
     read_hosts(tree, facts)
     read_cabling(tree, facts, findings)
     read_units(tree, facts, findings)
-    facts.blocks |= {
-        uri: read_block(uri, each, facts) for uri, each in tree.of_type("ResourceBlock")
-    }
+    read_blocks(tree, facts)
     findings += exempt_devices(tree)
     fabrics = _derive(tree, facts, findings)
     hosts = resettable_hosts(tree, facts, {host.id for each in fabrics for host in each.hosts})
     driven = frozenset(inventory.fabric for inventory in fabrics)
-    wanted, inventory = _split(tree, driven)
-    index = _index(facts, wanted)
+    wanted, inventory = _split(tree, driven, facts, below_composed(tree, facts, findings))
+    overlays = dict(expansions(tree, facts))
+    _read_members(inventory, documents=tree, facts=facts)
+    index = _index(facts, wanted, overlays)
     bindings = implied_bindings(tree, facts, index, findings)
     findings.extend(of_violation(each) for each in existing_violations(index))
-    return Imported(inventory, wanted, facts, fabrics, bindings, hosts, findings, replaced)
+    return Imported(
+        inventory, wanted, facts, overlays, fabrics, bindings, hosts, findings, replaced
+    )
 
 
 def is_replaced(uri: str) -> bool:
@@ -154,16 +168,21 @@ def _derive(documents: Tree, facts: Facts, findings: list[Finding]) -> list[Inve
 
 
 def _split(
-    documents: Documents, driven: frozenset[str]
+    documents: Documents, driven: frozenset[str], facts: Facts, left_out: Container[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
     wanted: dict[str, dict[str, Any]] = {}
     inventory: dict[str, dict[str, Any]] = {}
     completed = with_back_links(documents)
     for uri, document in ({**documents, **completed}).items():
+        if uri in left_out:
+            continue
         name, fabric = type_name(document), fabric_of(uri)
         kept = _without_observed(name, _tidy(name, document), fabric in driven)
         changeable = name in CHANGEABLE and fabric is not None
-        (wanted if changeable else inventory)[uri] = kept
+        if changeable or (name == "ComputerSystem" and is_composed(uri, document, facts)):
+            wanted[uri] = kept
+        else:
+            inventory[uri] = physical(uri, kept, facts)
     return wanted, inventory
 
 
@@ -178,6 +197,18 @@ def _tidy(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
     return strip_inverse(name, kept)
 
 
+def _read_members(inventory: Documents, documents: Tree, facts: Facts) -> None:
+    """Fill in the members of collections that stand elsewhere, as the mockup lists them."""
+    for uri in inventory:
+        if type_name(inventory[uri]).endswith("Collection") and uri not in POOLS:
+            listed = members(documents[uri], "Members") if uri in documents else ()
+            found = [
+                each for each in listed if each.rpartition("/")[0] != uri and each in inventory
+            ]
+            if found:
+                facts.listed[uri] = tuple(dict.fromkeys(found))
+
+
 def _without_observed(name: str, document: dict[str, Any], driven: bool) -> dict[str, Any]:
     owned = OBSERVED.get(name, ()) if driven else ()
     kept = {key: value for key, value in document.items() if key not in owned}
@@ -186,9 +217,11 @@ def _without_observed(name: str, document: dict[str, Any], driven: bool) -> dict
     return kept
 
 
-def _index(facts: Facts, wanted: Documents) -> FabricIndex:
+def _index(facts: Facts, wanted: Documents, overlays: Documents) -> FabricIndex:
     index = FabricIndex()
     facts.fill(index)
     for uri, document in wanted.items():
         apply_document(index, facts, uri, None, document)
+    for uri, overlay in overlays.items():
+        apply_overlay(index, facts, uri, overlay)
     return index

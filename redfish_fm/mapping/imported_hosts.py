@@ -19,7 +19,7 @@ _RESET = "#ComputerSystem.Reset"
 def read_hosts(documents: Tree, facts: Facts) -> None:
     """Fill in who is a host: physical systems, their chassis, and names they are known by."""
     for uri, document in documents.of_type("ComputerSystem"):
-        if document.get("SystemType") not in ("Composed", "Virtual"):
+        if document.get("SystemType") not in ("Composed", "Virtual") and uri not in facts.beside:
             facts.entity_hosts[uri] = uri
             _know_uuid(uri, document, facts)
     for uri, document in documents.of_type("Processor"):

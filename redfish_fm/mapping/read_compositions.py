@@ -30,14 +30,21 @@ _DEVICES = ("Processors", "Memory", "Drives", "Storage", "NetworkInterfaces", "E
 def read_composition(uri: str, document: Mapping[str, Any], facts: Facts) -> Composition | None:
     """Return what a system's document, or what is laid over it, says of its blocks, or None."""
     blocks = members(document, "Links/ResourceBlocks")
+    expands = facts.is_host(uri)
+    if expands:
+        blocks = tuple(name for name in blocks if not _is_own(facts.blocks.get(name), uri))
     if not blocks:
         return None
-    expands = facts.is_host(uri)
     known = (facts.blocks.get(block) for block in blocks)
     host = uri if expands else next((each.host for each in known if each and each.host), None)
     holdings = (members(document, f"{COMPOSITION}/{name}") for name in HOLDINGS)
     mirrors = tuple(map(frozenset, read_mirrors(document)))
     return Composition(uri, host, blocks, frozenset().union(*holdings), expands, mirrors)
+
+
+def _is_own(block: Block | None, system: str) -> bool:
+    """Return whether the block is what a physical system itself computes with."""
+    return block is not None and block.host == system
 
 
 def read_mirrors(document: Mapping[str, Any]) -> list[list[str]]:

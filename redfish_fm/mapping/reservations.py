@@ -13,7 +13,7 @@ from typing import Any
 
 from redfish_fm.fabric.composition import Reservation
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.mapping import refusals, uris
+from redfish_fm.mapping import generic, refusals, uris
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read_compositions import EXPIRES
 from redfish_fm.mapping.rendering import refs
@@ -22,7 +22,7 @@ from redfish_fm.redfish import messages, oem
 from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.roles import ADMINISTRATOR
-from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.redfish.writes import OutcomeKind, Write
 
 ODATA_TYPE = "#RedfishFMComposition.v1_0_0.Reserved"
 """Of Oem.RedfishFM in a reservation."""
@@ -42,6 +42,18 @@ def duration_s(text: object) -> float | None:
         return None
     parts = zip(found.groups(), _SECONDS, strict=True)
     return float(sum(float(part) * unit for part, unit in parts if part))
+
+
+def patch_service(write: Write, tip: Tip) -> Draft:
+    """Return the draft of a PATCH of the CompositionService."""
+    if "ReservationDuration" in write.body:
+        wished = write.body["ReservationDuration"]
+        lasting_s = duration_s(wished)
+        if lasting_s is None or not 0 < lasting_s <= DURATION_S_MAX:
+            told = messages.property_value_out_of_range
+            name = "ReservationDuration"
+            raise refusals.bad_content(told(str(wished), name, f"#/{name}"))
+    return generic.patch(write, tip)
 
 
 def new_reservation(

@@ -20,6 +20,8 @@ from redfish_fm.redfish import oem
 ADD, REMOVE = "ComputerSystem.AddResourceBlock", "ComputerSystem.RemoveResourceBlock"
 """The actions of a system that can be made of other blocks."""
 RESET = "ComputerSystem.Reset"
+COMPOSE = "CompositionService.Compose"
+"""The action of the CompositionService."""
 ODATA_TYPE = "#RedfishFMComposition.v1_0_0.Composed"
 """Of Oem.RedfishFM in a system of blocks."""
 ACTION_INFO = "/redfish/v1/ActionInfos/{action}"
@@ -209,12 +211,12 @@ _PREFIX = f"{SYSTEM_COLLECTION}/"
 def _blocks(
     index: FabricIndex, inventory: Inventory, composition: Composition
 ) -> Iterator[tuple[bool, Mapping[str, Any]]]:
-    """Yield whether it is shared, and the document, of each block of the system."""
+    """Yield whether it is shared part by part, and the document, of each block of the system."""
     for uri in composition.blocks:
         document = inventory.parsed(uri)
         if document is not None:
             block = index.blocks.get(uri)
-            yield block is not None and block.sharing, document
+            yield block is not None and bool(block.pools), document
 
 
 def _from_blocks(
@@ -223,7 +225,7 @@ def _from_blocks(
     return {
         link
         for shared, document in _blocks(index, inventory, composition)
-        if not (shared and name in _SHARED and "ComputerSystems" not in document)
+        if not (shared and name in _SHARED)
         for link in members(document, name)
     }
 

@@ -14,6 +14,7 @@ from redfish_fm.fabric.model import VppbId
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind
 
 
@@ -44,9 +45,20 @@ class Transaction:
         plans = [draft.operation for draft in self._drafts if draft.operation is not None]
         return Draft(kind, uri, edits, _operation(uri, plans, edits, tuple(added)))
 
-    def take_off(self) -> None:
-        """Take everything off the tip again, newest first."""
-        for draft in reversed(self._drafts):
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Take off the tip what is laid on it inside, where that is refused in the end."""
+        before = len(self._drafts)
+        try:
+            yield
+        except RedfishError:
+            self.take_off(before)
+            raise
+
+    def take_off(self, left: int = 0) -> None:
+        """Take everything off the tip again, newest first, but for the first `left` drafts."""
+        while len(self._drafts) > left:
+            draft = self._drafts.pop()
             self._tip.lay(tuple(edit.inverse() for edit in reversed(draft.edits)))
 
 

@@ -18,6 +18,7 @@ from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.passwords import hash_password, nobodys_secret, set_s, verify_password
 from redfish_fm.redfish.policy import DEFAULT, AccountPolicy
 from redfish_fm.redfish.roles import ADMINISTRATOR
+from redfish_fm.redfish.turns import Turns
 
 ACCOUNTS = "/redfish/v1/AccountService/Accounts"
 """The collection of accounts that can log in; ManagerAccounts elsewhere (imports) can not."""
@@ -70,7 +71,7 @@ class Accounts:
         self._verified: dict[str, tuple[bytes, bytes]] = {}
         self._key = secrets.token_bytes(32)
         self._nobody = nobodys_secret()
-        self._hashing = asyncio.Semaphore(_HASHES_AT_ONCE)
+        self._hashing = Turns(_HASHES_AT_ONCE)
         self.policy: AccountPolicy = DEFAULT
         """What AccountService demands now."""
         self.version = 0
@@ -127,6 +128,7 @@ class Accounts:
         user_name: str,
         password: str,
         *,
+        by: str = "",
         bars: Callable[[Account], bool] = lambda account: account.locked,
         queued: Callable[[], None] = lambda: None,
         admitted: Callable[[], None] = lambda: None,
@@ -134,7 +136,8 @@ class Accounts:
         """Return the account these credentials belong to, unless it is disabled or `bars` it.
 
         An unknown user, a barred one and a wrong password take the same work. `queued` is called
-        before anything waits to be hashed, `admitted` before it is; both may raise.
+        before anything waits to be hashed, `admitted` before it is; both may raise. `by` is whom
+        the hashing is for: each gets its turn, however many passwords others send.
         """
         account = self.find(user_name)
         secret = None
@@ -144,13 +147,14 @@ class Accounts:
         if secret is not None and self._remembers(user_name, secret, proof):
             return Verified(account, remembered=True)
         queued()
-        async with self._hashing:
+        async with self._hashing.turn(by):
             admitted()
             right = await asyncio.to_thread(verify_password, password, secret or self._nobody)
-        # It may have changed while the hash was computed.
-        if not right or account is None or secret is None or self.find(user_name) != account:
+        if not right or account is None or secret is None:
             return _REFUSED
-        if bars(account):
+        # The account may have changed while the hash was computed: what it is now counts.
+        account = self.find(user_name)
+        if account is None or account.secret != secret or not account.enabled or bars(account):
             return _REFUSED
         self._verified[user_name] = (secret, proof)
         return Verified(account)
@@ -159,12 +163,12 @@ class Accounts:
         """Return whether an account has this password, without opening anything."""
         if account.secret is None:
             return False
-        async with self._hashing:
+        async with self._hashing.turn(account.uri):
             return await asyncio.to_thread(verify_password, password, account.secret)
 
-    async def hash(self, password: str) -> bytes:
-        """Return a new secret for `password`, made in a worker thread."""
-        async with self._hashing:
+    async def hash(self, password: str, by: str = "") -> bytes:
+        """Return a new secret for `password`, made in a worker thread in the turn of `by`."""
+        async with self._hashing.turn(by):
             return await asyncio.to_thread(hash_password, password)
 
     def vouches(self, user_name: str, since_s: float) -> bool:

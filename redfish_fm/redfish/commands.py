@@ -24,6 +24,7 @@ from redfish_fm.redfish.policy import check_settings
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import Retry
+from redfish_fm.redfish.stanzas import check_stanzas, cleaned_stanzas
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
 from redfish_fm.redfish.values import ActionVoice
@@ -97,11 +98,11 @@ class Commands:
         if write.type_name != "ManagerAccount" or "Password" not in write.body:
             return write
         body = {name: value for name, value in write.body.items() if name != "Password"}
-        secret = await self._accounts.hash(str(write.body["Password"]))
+        secret = await self._accounts.hash(str(write.body["Password"]), write.actor)
         retry = write.retry
         if retry is not None:
             # A plain digest of the body would be a fast hash of the password, on disk.
-            stored = (await self._accounts.hash(retry.digest)).decode()
+            stored = (await self._accounts.hash(retry.digest, write.actor)).decode()
             retry = replace(retry, stored=stored)
         return replace(write, body=body, secret=secret, retry=retry)
 
@@ -135,7 +136,7 @@ class Commands:
         self, request: Request, target: Target, info: TypeInfo, principal: Principal
     ) -> tuple[WriteKind, str, Mapping[str, Any]]:
         if target.kind is TargetKind.ACTION and target.action is not None:
-            return WriteKind.ACTION, info.name, _action_body(request, target.action)
+            return WriteKind.ACTION, info.name, self._action_body(request, target.action)
         match request.method:
             case "DELETE":
                 return WriteKind.DELETE, info.name, {}
@@ -160,13 +161,13 @@ class Commands:
                     kept = oem.without_own(kept)
                 return WriteKind.CREATE, member.name, kept
 
-
-def _action_body(request: Request, action: ActionInfo) -> Mapping[str, Any]:
-    if not action.supported:
-        raise RedfishError(400, (messages.action_not_supported(action.name),))
-    body = parse_object(request.body, ActionVoice(action.name)) if request.body else {}
-    _refuse(check_action(action, body))
-    return cleaned(action.parameters, body)
+    def _action_body(self, request: Request, action: ActionInfo) -> Mapping[str, Any]:
+        if not action.supported:
+            raise RedfishError(400, (messages.action_not_supported(action.name),))
+        body = parse_object(request.body, ActionVoice(action.name)) if request.body else {}
+        told = check_action(action, body)
+        _refuse(told or check_stanzas(self._catalog, body))
+        return cleaned_stanzas(self._catalog, cleaned(action.parameters, body))
 
 
 def _refuse(wrong: list[Message]) -> None:

@@ -5,6 +5,7 @@ often (throttle). Whatever is wrong, the answer and the work behind it are the s
 """
 
 import math
+from collections import Counter
 
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish import messages
@@ -12,7 +13,7 @@ from redfish_fm.redfish.accounts import Account, Accounts
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.locks import Locks
 from redfish_fm.redfish.policy import BasicAuth
-from redfish_fm.redfish.throttle import Throttle
+from redfish_fm.redfish.throttle import Throttle, network_of
 
 FAILURES_AT_ONCE, FAILURE_EVERY_S = 30, 2.0
 """Wrong passwords one peer may try at once, and how often after that.
@@ -22,6 +23,9 @@ Thirty cost a second of hashing; one in two seconds is 3 % of what two hashes at
 
 WAITING_MAX = 256
 """Passwords that may wait to be hashed, nine seconds of work; whoever comes later is told so."""
+
+WAITING_OF_PEER_MAX = 64
+"""As many of them may be from one peer, so that it takes several to fill the queue."""
 
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="Redfish"'}
 
@@ -48,7 +52,7 @@ class Credentials:
         self._accounts = accounts
         self._locks = locks
         self._throttle = Throttle(clock, burst=FAILURES_AT_ONCE, refill_s=FAILURE_EVERY_S)
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
     @property
     def challenge(self) -> dict[str, str]:
@@ -62,17 +66,21 @@ class Credentials:
         Raises LoginRefused (401) where they open none, RedfishError (503) where `peer` has failed
         too often of late to be heard, or too many others wait.
         """
-        self._waiting += 1
+        network = network_of(peer)
+        self._waiting[network] += 1
         try:
             verified = await self._accounts.verify(
                 user_name,
                 password,
+                by=network,
                 bars=self._locks.bars,
-                queued=self._refuse_crowd,
+                queued=lambda: self._refuse_crowd(peer, network),
                 admitted=lambda: self._refuse_throttled(peer),
             )
         finally:
-            self._waiting -= 1
+            self._waiting[network] -= 1
+            if not self._waiting[network]:
+                del self._waiting[network]
         if verified.account is not None:
             if not verified.remembered:
                 # A client that sends its password every second must not wash failures away.
@@ -85,8 +93,11 @@ class Credentials:
         """Return the refusal of credentials that name nobody."""
         return LoginRefused(self.challenge, logged=self._accounts.policy.failure_logging > 0)
 
-    def _refuse_crowd(self) -> None:
-        if self._waiting > WAITING_MAX:
+    def _refuse_crowd(self, peer: str, network: str) -> None:
+        """Refuse who would only take others' place in the queue: its turn would be in vain."""
+        self._refuse_throttled(peer)
+        crowd = self._waiting.total() > WAITING_MAX
+        if crowd or self._waiting[network] > WAITING_OF_PEER_MAX:
             raise _later(FAILURE_EVERY_S)
 
     def _refuse_throttled(self, peer: str) -> None:

@@ -4,7 +4,7 @@ from redfish_fm.fabric.placement_values import (
     MemoryPolicy,
 )
 from tests.fabric.pods import GIB, Pod, chosen, reasons, told
-from tests.fabric.table_placement import Answer, gpus, memory, row
+from tests.fabric.table_placement import GPU, Answer, gpus, memory, row
 
 # -- memory --------------------------------------------------------------------------------------
 
@@ -128,6 +128,14 @@ def a_size_that_can_not_be_cut_is_rounded_up_where_that_is_allowed() -> Answer:
 @row([("LATENCY", 199, 200)])
 def memory_farther_than_the_budget_is_refused() -> Answer:
     return told(appliances().refused(memory(GIB), latency_ns_max=199))
+
+
+@row((200, 100, 200))
+def the_answer_tells_how_far_the_farthest_is() -> Answer:
+    pod = appliances().devices("s1", "a1")
+    wishes = memory(GIB), GPU
+    both, device, part = (pod.placed(*each) for each in (wishes, wishes[1:], wishes[:1]))
+    return both.latency_ns, device.latency_ns, part.latency_ns
 
 
 @row(["B"])

@@ -13,7 +13,9 @@ from tests.fabric.builders import a_fabric, connection, put_target, zone
 from tests.fabric.devices import a_chunk, granting, pooled_mld
 from tests.fabric.scenarios import SCENARIOS, Scenario, known
 
-JUDGED_ELSEWHERE = {Rule.BANDWIDTH, Rule.NO_FREE_VPPB, Rule.NO_PATH}
+OF_BLOCKS = {rule for rule in Rule if rule.name.startswith("BLOCK_")}
+"""Judged before anything is zoned: test_block_rules."""
+JUDGED_ELSEWHERE = {Rule.BANDWIDTH, Rule.NO_FREE_VPPB, Rule.NO_PATH, *OF_BLOCKS}
 
 
 def by_name(scenario: Scenario) -> str:

@@ -95,6 +95,12 @@ class MemoryTip:
     def wall_s(self) -> float:
         return 1_800_000_000.5
 
+    def ends_s(self, lasting_s: float) -> float:
+        return self.wall_s() + lasting_s
+
+    def shown(self, uri: str) -> Mapping[str, Any] | None:
+        return self.document(uri)
+
     def secret(self, uri: str) -> bytes | None:
         return self.secrets.get(uri)
 

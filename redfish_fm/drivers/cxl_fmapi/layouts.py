@@ -73,7 +73,8 @@ class Rest:
     offset: int
 
 
-Place = At | Counted | After | Rest
+Tail = Counted | After | Rest
+Place = At | Tail
 
 
 class Form(Protocol[T]):
@@ -121,7 +122,7 @@ class Layout(Generic[T]):
         self._struct = struct.Struct(_format(self._slots, self.size))
         number = {place: index for index, place in enumerate(self._slots)}
         self._fixed = tuple(
-            _Fixed(each, number[each.place.offset, each.place.size])
+            _Fixed(each, each.place, number[each.place.offset, each.place.size])
             for each in self.fields
             if isinstance(each.place, At)
         )
@@ -186,9 +187,7 @@ def _format(slots: list[tuple[int, int]], size: int) -> str:
 class _Fixed:
     """Reads and writes one field of the fixed part."""
 
-    def __init__(self, field: Field, slot: int) -> None:
-        place = field.place
-        assert isinstance(place, At)
+    def __init__(self, field: Field, place: At, slot: int) -> None:
         self.name = field.name
         self.slot = slot
         self.shift = place.shift
@@ -241,7 +240,7 @@ def _mask(name: str, numbers: frozenset[int], size: int) -> bytes:
     return sum(1 << each for each in numbers).to_bytes(size, "little")
 
 
-class _Tail(Protocol):
+class _TailForm(Protocol):
     """Reads and writes what follows the fixed part."""
 
     def write(self, raw: list[Any], value: Any) -> bytes: ...
@@ -307,12 +306,11 @@ class _RestTail:
         return bytes(data[self._offset :]), len(data)
 
 
-def _tail(place: Place, number: dict[tuple[int, int], int]) -> _Tail:
+def _tail(place: Tail, number: dict[tuple[int, int], int]) -> _TailForm:
     if isinstance(place, Counted):
         return _CountedTail(place, number[place.count.offset, place.count.size])
     if isinstance(place, After):
         return _AfterTail(place)
-    assert isinstance(place, Rest)
     return _RestTail(place)
 
 

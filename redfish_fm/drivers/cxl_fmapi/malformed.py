@@ -4,4 +4,4 @@ from redfish_fm.errors import FmError
 
 
 class Malformed(FmError):
-    """Bytes that are no valid message, or a value that does not fit its field; the text says why."""
+    """Bytes that are no valid message, or a value that fits no field; the text says which."""
