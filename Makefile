@@ -14,12 +14,13 @@ ARGS ?=
 # Processes that share the test suite; 0 runs it in one, for a debugger.
 JOBS ?= 2
 
-.PHONY: help run test check format conformance bench soak clean
+.PHONY: help run test check audit format conformance bench soak clean
 
 help:
 	@echo "make run          install what is needed and serve the default fabric (ARGS='--port 0')"
 	@echo "make test         the whole test suite (ARGS='tests/fabric -x')"
-	@echo "make check        format, lint, types, import layers; no tests"
+	@echo "make check        format, lint, types, import layers, audit; no tests"
+	@echo "make audit        known vulnerabilities of the dependencies"
 	@echo "make format       rewrite the code in the project's format"
 	@echo "make conformance  DMTF validators over TLS"
 	@echo "make bench        measure; make soak: the long versions of the tests"
@@ -35,6 +36,11 @@ check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict redfish_fm
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.audit
+
+# Known vulnerabilities of the runtime dependencies; says so where no database can be reached.
+audit: $(DEV)
+	@$(BIN)/python -m tests.audit
 
 format: $(DEV)
 	$(BIN)/ruff format .

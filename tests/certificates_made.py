@@ -77,6 +77,7 @@ def made(
     alternatives: Sequence[x509.GeneralName] | None = None,
     usage: x509.KeyUsage | None = None,
     algorithm: Any = None,
+    further: Sequence[x509.ExtensionType] = (),
 ) -> Made:
     """Return a certificate signed by `by` (itself: None), valid from and until `days` from now."""
     key = key or ec_key()
@@ -102,6 +103,8 @@ def made(
         builder = builder.add_extension(names, critical=False)
     if usage is not None:
         builder = builder.add_extension(usage, critical=True)
+    for extension in further:
+        builder = builder.add_extension(extension, critical=False)
     signer = key if by is None else by.key
     return Made(builder.sign(signer, algorithm or hashes.SHA256()), key)
 

@@ -222,12 +222,14 @@ class Published:
         return Representation(uri, name, origin, wanted, body, tag)
 
     def _origin(self, uri: str) -> Origin:
+        base = self.base
         if uri in self.state.spaces[Space.DOCUMENT]:
             return Origin.WANTED
-        beside = uri in self.base.collections or uri in self.base.facts.beside
-        if beside or uri not in self.base.documents:
+        if uri in base.collections or self.state.task_operation(uri) is not None:
             return Origin.SERVICE
-        return Origin.INVENTORY
+        if uri in base.documents:
+            return Origin.FIXED if uri in base.facts.beside else Origin.INVENTORY
+        return Origin.FIXED
 
 
 _NONE: frozenset[str] = frozenset()

@@ -18,6 +18,7 @@ from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.block_status import (
     POOLS,
     blocks_concerned,
+    blocks_near,
     blocks_of_endpoints,
     pool_members,
 )
@@ -126,15 +127,25 @@ class WantedState:
     def _derive_overlay(self, edit: Edit) -> set[str]:
         facts = self.base.facts
         expands = facts.is_host(edit.key)
+        if edit.key in facts.blocks:
+            apply_overlay(self.index, facts, edit.key, _overlay(edit.post))
+            return set(POOLS)
         if not expands and facts.vppb_at(edit.key) is None and edit.key not in facts.qos_targets:
             return set()
         pre, post = (_overlay(raw) for raw in (edit.pre, edit.post))
+        by_hand = self._by_hand(edit.key)
         apply_overlay(self.index, facts, edit.key, post)
         if not expands:
-            return set()
+            found = blocks_near(self.index, by_hand | self._by_hand(edit.key))
+            return found | POOLS if found else set()
         before, after = (set(forward_links("ComputerSystem", each)) for each in (pre, post))
         blocks = self._relink(edit.key, before, after)
         return {*blocks, *parts_shown(edit.key), *POOLS} if blocks else set()
+
+    def _by_hand(self, uri: str) -> frozenset[str]:
+        """Return the unit that a vPPB is bound to by hand."""
+        grant = self.index.vppb_grants.get(uri)
+        return frozenset() if grant is None else frozenset({grant.unit})
 
     def _blocks(self, relinked: Set[str], *values: object) -> set[str]:
         """Return the resource blocks, and their pools, that show something else from now on."""

@@ -34,6 +34,7 @@ def check_blocks(
     found = [*_twice(blocks, at)]
     known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
     found += _computes(composition, known, places, expands, at)
+    found += _consumed(index, composition, at) if expands else ()
     if expands and added:
         # Who has reserved the host has it as it is.
         for name in sorted(index.blocks_of_host(composition)):
@@ -70,9 +71,20 @@ def _computes(
         yield Violation(Rule.BLOCK_COMPUTE, composition, None, at)
 
 
+def _consumed(index: FabricIndex, host: str, at: str) -> Iterator[Violation]:
+    """A physical host is expanded in place or used up by a composed system, never both."""
+    consumer = index.composition_consuming(host)
+    if consumer is not None:
+        yield Violation(
+            Rule.BLOCK_TAKEN, min(index.blocks_of_host(host), default=host), consumer, at
+        )
+
+
 def _taken(
     index: FabricIndex, composition: str, block: Block, place: str | None
 ) -> Iterator[Violation]:
+    for consumer in sorted(index.consumers_of_block(block.id)):
+        yield Violation(Rule.BLOCK_TAKEN, block.id, consumer, place)
     others = index.compositions_of_block(block.id) - {composition}
     if others and (not block.sharing or len(others) >= (block.compositions_max or len(others) + 1)):
         yield Violation(Rule.BLOCK_TAKEN, block.id, min(others), place)
@@ -107,6 +119,9 @@ def holders_outside(index: FabricIndex, block: Block) -> set[str]:
 def _unavailable(
     index: FabricIndex, block: Block, place: str | None, status: TargetStatus
 ) -> Iterator[Violation]:
+    if block.withdrawn:
+        yield Violation(Rule.BLOCK_UNAVAILABLE, block.id, block.id, place)
+        return
     for unit in sorted(block.units):
         for endpoint in sorted(index.endpoints_of_unit(unit)):
             state, health = status(endpoint)

@@ -42,7 +42,8 @@ class Block:
     request may ask for ("GPU", "NVMe", …); `switches` are where it is plugged, (fabric, switch).
     `domain` is its failure domain, None where not known. Sizes in MiB. `latency_ns` is what its
     own link adds to that of the switch, `bandwidth_mb_s` what it carries per direction; None where
-    not known. `core_count` is of a host.
+    not known. `core_count` is of a host. `withdrawn`: a client took it out of the pools.
+    `supplying` are the blocks that it is made of, where it was composed itself.
     """
 
     id: str
@@ -62,6 +63,8 @@ class Block:
     latency_ns: int | None = None
     bandwidth_mb_s: int | None = None
     core_count: int = 0
+    withdrawn: bool = False
+    supplying: tuple[str, ...] = ()
 
     @property
     def computes(self) -> bool:

@@ -34,6 +34,7 @@ class CompositionIndex(BindingIndex):
         self._compositions_of_host: Relation[str, str] = Relation()
         self._composition_holding: Relation[str, str] = Relation()
         self._reservations_of_block: Relation[str, str] = Relation()
+        self._consumers: Relation[str, str] = Relation()
         self._blocks_of_pool: Relation[str, str] = Relation()
         self._blocks_like: Relation[tuple[str, str | None], str] = Relation()
         self._vcss_of_host: Relation[str, tuple[str, str]] = Relation()
@@ -51,7 +52,8 @@ class CompositionIndex(BindingIndex):
         self._blocks_of_host.add(_some(block.host), block.id)
         self._blocks_of_pool.add(block.pools, block.id)
         self._blocks_like.add(_likes(block), block.id)
-        self.unshelved.add(block.id)
+        self._consumers.add(block.supplying, block.id)
+        self.unshelved.update((block.id, *block.supplying))
         self.work += 1 + len(block.units)
 
     def remove_block(self, block_id: str) -> None:
@@ -62,7 +64,8 @@ class CompositionIndex(BindingIndex):
             self._blocks_of_host.remove(_some(before.host), block_id)
             self._blocks_of_pool.remove(before.pools, block_id)
             self._blocks_like.remove(_likes(before), block_id)
-            self.unshelved.add(block_id)
+            self._consumers.remove(before.supplying, block_id)
+            self.unshelved.update((block_id, *before.supplying))
             self.work += 1 + len(before.units)
 
     def put_composition(self, composition: Composition) -> None:
@@ -104,6 +107,19 @@ class CompositionIndex(BindingIndex):
     def compositions_of_block(self, block_id: str) -> frozenset[str]:
         """Return the compositions that the block is in."""
         return self._compositions_of_block.get(block_id)
+
+    def consumers_of_block(self, block_id: str) -> frozenset[str]:
+        """Return the composed blocks that the block is a component of."""
+        return self._consumers.get(block_id)
+
+    def components(self, blocks: Iterable[str]) -> list[str]:
+        """Return the blocks with composed ones replaced by what they are made of, in order."""
+        known = ((name, self.blocks.get(name)) for name in blocks)
+        return [
+            each
+            for name, block in known
+            for each in ((name,) if block is None or not block.supplying else block.supplying)
+        ]
 
     def compositions_of_host(self, host: str) -> frozenset[str]:
         """Return the compositions that run on the host."""

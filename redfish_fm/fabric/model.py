@@ -9,11 +9,12 @@ by the same two types, because they bind the same way.
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 
 from redfish_fm.fabric.equipment import Cable, DeviceHardware, SwitchHardware
 from redfish_fm.fabric.hardware import Bmc, HostHardware, Part
+from redfish_fm.fabric.link_errors import LinkErrors
 
 
 class FabricKind(Enum):
@@ -207,6 +208,8 @@ class Host:
     """What is inside; None where a driver does not tell."""
     powered: bool = True
     """Whether it had power when it was discovered; what it has now its BMC says."""
+    hot_plug: bool = True
+    """Whether devices may come and go while it has power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,38 +298,6 @@ class Inventory:
     hosts: tuple[Host, ...] = ()
     devices: tuple[Device, ...] = ()
     max_zones: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LinkErrors:
-    """What a port has counted on its PCIe link since its switch got power.
-
-    The words of Redfish PCIeErrors: `correctable` are bad TLPs and DLLPs, replay rollovers and
-    receiver errors; `recoveries` are transitions of the link from L0 to Recovery.
-    """
-
-    correctable: int = 0
-    non_fatal: int = 0
-    fatal: int = 0
-    recoveries: int = 0
-    replays: int = 0
-    replay_rollovers: int = 0
-    naks_sent: int = 0
-    naks_received: int = 0
-    bad_tlps: int = 0
-    bad_dllps: int = 0
-    unsupported_requests: int = 0
-
-    def __add__(self, other: "LinkErrors") -> "LinkErrors":
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return LinkErrors(*(mine + more for mine, more in pairs))
-
-    def __sub__(self, other: "LinkErrors") -> "LinkErrors":
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return LinkErrors(*(mine - less for mine, less in pairs))
-
-
-NO_ERRORS = LinkErrors()
 
 
 class CableState(Enum):

@@ -39,9 +39,11 @@ def settle(index: FabricIndex) -> None:
 
 def entry_of(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | None]:
     """Return what a block is to be shelved as, None where it is not free, and what it loads."""
+    if block.withdrawn:
+        return None, None
     if block.sharing:
         return appliance_of(index, block), None
-    taken = bool(index.compositions_of_block(block.id))
+    taken = bool(index.compositions_of_block(block.id) or index.consumers_of_block(block.id))
     if block.host is not None:
         free = not taken and not index.compositions_of_host(block.host)
         return (machine_of(index, block) if free else None), None

@@ -11,6 +11,8 @@ from redfish_fm.fabric.block_rules import holders_outside
 from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
+from redfish_fm.mapping.read_compositions import UNASSIGNED
+from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
 
 POOLS = frozenset({ACTIVE_POOL, FREE_POOL})
@@ -20,9 +22,9 @@ POOLS = frozenset({ACTIVE_POOL, FREE_POOL})
 def block_shown(
     index: FabricIndex, uri: str, status: Mapping[str, Any], busy: Callable[[str], str | None]
 ) -> dict[str, Any] | None:
-    """Return CompositionStatus and Pool of the block at `uri`; None where there is no block.
+    """Return CompositionStatus, Pool and, where it is in none, the empty list of its systems.
 
-    `status` is the block's Status as shown; `busy` tells the Task that a system is under.
+    None where there is no block. `status` is the block's Status as shown; `busy` tells the Task that a system is under.
     """
     block = index.blocks.get(uri)
     if block is None:
@@ -30,10 +32,21 @@ def block_shown(
     compositions = index.compositions_of_block(uri)
     shown: dict[str, Any] = {
         "CompositionState": _state(index, block, compositions, status, busy).value,
-        "NumberOfCompositions": len(compositions),
-        "Reserved": index.is_reserved(uri),
+        "NumberOfCompositions": len(compositions | index.consumers_of_block(uri)),
     }
-    return {"CompositionStatus": shown, "Pool": _pool(index, block, compositions)}
+    if index.is_reserved(uri):
+        # Else it is what clients note about it.
+        shown["Reserved"] = True
+    patch: dict[str, Any] = {
+        "CompositionStatus": shown,
+        "Pool": _pool(index, block, compositions),
+    }
+    links = {} if compositions else {"ComputerSystems": []}
+    if consumers := sorted(index.consumers_of_block(uri)):
+        links["ConsumingResourceBlocks"] = refs(consumers)
+    if links:
+        patch["Links"] = links
+    return patch
 
 
 def _state(
@@ -47,9 +60,9 @@ def _state(
         return CompositionState.UNAVAILABLE
     if any(busy(composition) for composition in compositions):
         return CompositionState.COMPOSING
-    if not compositions:
-        outside = not block.sharing and holders_outside(index, block)
-        return CompositionState.UNAVAILABLE if outside else CompositionState.UNUSED
+    if not compositions and not index.consumers_of_block(block.id):
+        free = _pool(index, block, compositions) != UNASSIGNED
+        return CompositionState.UNUSED if free else CompositionState.UNAVAILABLE
     most = block.compositions_max
     if block.sharing and (most is None or len(compositions) < most):
         return CompositionState.COMPOSED_AND_AVAILABLE
@@ -57,10 +70,11 @@ def _state(
 
 
 def _pool(index: FabricIndex, block: Block, compositions: frozenset[str]) -> str:
-    """Active in a composition, Free where one can take it, Unassigned where others have it."""
-    if compositions:
+    """Active in a composition, Free where one can take it, Unassigned where none is to."""
+    if compositions or index.consumers_of_block(block.id):
         return "Active"
-    return "Unassigned" if not block.sharing and holders_outside(index, block) else "Free"
+    outside = not block.sharing and holders_outside(index, block)
+    return UNASSIGNED if outside or block.withdrawn else "Free"
 
 
 def pool_members(index: FabricIndex, uri: str) -> list[str]:
@@ -75,11 +89,18 @@ def pool_members(index: FabricIndex, uri: str) -> list[str]:
 
 def blocks_concerned(value: object) -> set[str]:
     """Return the blocks that show something else once `value` comes or goes."""
+    if isinstance(value, Block):
+        return set(value.supplying)
     return set(value.blocks) if isinstance(value, Composition | Reservation) else set()
 
 
 def blocks_of_endpoints(index: FabricIndex, endpoints: Set[str]) -> set[str]:
-    """Return the blocks that have what the endpoints give access to."""
+    """Return the blocks that have what the endpoints give access to, a part of it or all."""
     known = (index.endpoints[uri] for uri in endpoints if uri in index.endpoints)
-    units = {unit for endpoint in known for unit in endpoint.units}
-    return {block for unit in units for block in index.blocks_of_unit(unit)}
+    return blocks_near(index, {unit for endpoint in known for unit in endpoint.units})
+
+
+def blocks_near(index: FabricIndex, units: Set[str]) -> set[str]:
+    """Return the blocks of the units, and of what is taken with them."""
+    near = {each for unit in units for each in (unit, *index.units_around(unit))}
+    return {block for unit in near for block in index.blocks_of_unit(unit)}

@@ -27,8 +27,10 @@ from redfish_fm.mapping.assembly import (
     whole_units,
 )
 from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.hot_plug import refuse_while_on
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import members
+from redfish_fm.mapping.read_compositions import expansion
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.resources import new_document, stored
 from redfish_fm.mapping.systems_shown import ADD
@@ -94,6 +96,7 @@ def lay_composition(
     )
     if violations:
         raise to_error(violations)
+    refuse_while_on(recipe.host, recipe.blocks, tip)
     document["SystemType"] = "Composed"
     # It is made of nothing yet; what is assembled is what is new in it.
     document["Links"] = {**(document.get("Links") or {}), "ResourceBlocks": []}
@@ -132,6 +135,7 @@ def change(
         raise to_error(violations)
     if not added and not gone and carvings is None:
         return Draft(OutcomeKind.NO_OPERATION, target.uri)
+    refuse_while_on(_host_of(target, target.blocks, tip), (*added, *gone, *_cut_of(carvings)), tip)
     with transaction(tip) as laid:
         if gone:
             target = _give_back(laid, target, gone, tip, actor)
@@ -142,6 +146,7 @@ def change(
 
 def dissolve(target: Target, tip: Tip, actor: str) -> Draft:
     """Return the draft that gives everything back, with the composed system itself."""
+    refuse_while_on(_host_of(target, target.blocks, tip), target.blocks, tip)
     with transaction(tip) as laid:
         assembly = Assembly(laid, tip, target.uri, actor)
         holdings = Holdings.of(target.document)
@@ -152,13 +157,19 @@ def dissolve(target: Target, tip: Tip, actor: str) -> Draft:
         return laid.merged(OutcomeKind.DELETED, target.uri)
 
 
+def _cut_of(recipe: Recipe | None) -> tuple[str, ...]:
+    """Return the blocks that parts are cut from, or that bring what is there already."""
+    return () if recipe is None else recipe.blocks
+
+
 def _assemble(
     laid: Transaction, target: Target, recipe: Recipe, tip: Tip, actor: str, at: str
 ) -> None:
     """Lay what is new of the recipe on the tip: parts, the system, its zones and connections."""
     assembly = Assembly(laid, tip, target.uri, actor)
     holdings = Holdings.of(target.document)
-    known = [tip.index.blocks[block] for block in recipe.blocks if block in tip.index.blocks]
+    index = tip.index
+    known = [index.blocks[block] for block in recipe.blocks if block in index.blocks]
     parts = {part: home_of(part, tip) for part in recipe.parts}
     with ToldOfBlocks(known, at, assembly, tip):
         parts |= assembly.carve(recipe.carvings)
@@ -166,7 +177,8 @@ def _assemble(
     for part in parts:
         holdings.uris[kind_of(part, tip)].append(part)
     present = frozenset(target.blocks)
-    fresh = [block for block in known if block.id not in present]
+    added = index.components(block.id for block in known if block.id not in present)
+    fresh = [index.blocks[block] for block in added if block in index.blocks]
     units = fabrics_of(whole_units(fresh, recipe.host, tip), tip)
     for unit in parts.values():
         for fabric in fabrics_of((unit,), tip):
@@ -206,7 +218,7 @@ def _give_back(
     assembly = Assembly(laid, tip, target.uri, actor)
     holdings = Holdings.of(target.document)
     index = tip.index
-    leaving = [index.blocks[block] for block in gone if block in index.blocks]
+    leaving = [index.blocks[block] for block in index.components(gone) if block in index.blocks]
     units = {unit for block in leaving if not block.sharing for unit in block.units}
     units |= _parts_given_back(assembly, holdings, leaving, tip)
     ends = frozenset().union(*(index.endpoints_of_unit(unit) for unit in units))
@@ -296,19 +308,7 @@ def _store(laid: Transaction, target: Target, document: Mapping[str, Any] | None
         return
     raw = tip.overlay(target.uri)
     overlay: dict[str, Any] = {} if raw is None else msgspec.json.decode(raw)
-    links = dict(overlay.get("Links") or {})
-    ours = dict((overlay.get("Oem") or {}).get(oem.NAME) or {})
-    links.pop("ResourceBlocks", None)
-    ours.pop("Composition", None)
-    if document is not None and members(document, "Links/ResourceBlocks"):
-        links["ResourceBlocks"] = document["Links"]["ResourceBlocks"]
-        ours["Composition"] = document["Oem"][oem.NAME]["Composition"]
-    after = {name: value for name, value in overlay.items() if name not in ("Links", "Oem")}
-    if links:
-        after["Links"] = links
-    others = {key: each for key, each in (overlay.get("Oem") or {}).items() if key != oem.NAME}
-    if ours or others:
-        after["Oem"] = {**others, **({oem.NAME: ours} if ours else {})}
+    after = expansion(overlay, document)
     post = msgspec.json.encode(after, order="sorted") if after else None
     laid.edit(Edit(Space.OVERLAY, target.uri, raw, post))
 

@@ -36,6 +36,7 @@ from redfish_fm.mapping.read_compositions import (
     read_block,
     read_composition,
     read_reservation,
+    read_withdrawn,
 )
 from redfish_fm.mapping.uris import fabric_of
 
@@ -96,7 +97,7 @@ def apply_document(
 
 def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document | None) -> None:
     """Make `index` reflect what is laid over the resource at `uri`: port of a vPPB, QoS of an LD,
-    blocks given to a physical host.
+    blocks given to a physical host, a block taken out of the pools.
 
     A port that names no unit grants nothing, as if it were not there.
     """
@@ -105,6 +106,9 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
         index.bandwidth.remove(uri)
         if wish is not None:
             index.bandwidth.put(wish)
+    block = facts.blocks.get(uri)
+    if block is not None:
+        index.put_block(read_withdrawn(block, overlay))
     if facts.is_host(uri):
         expansion = read_composition(uri, overlay or {}, facts)
         index.remove_composition(uri)

@@ -24,11 +24,13 @@ from redfish_fm.mapping.imported_cabling import read_cabling
 from redfish_fm.mapping.imported_completion import completed
 from redfish_fm.mapping.imported_compositions import (
     below_composed,
+    composed_systems,
     expansions,
     is_composed,
+    physical,
     read_blocks,
     read_capabilities,
-    physical,
+    without_links_to,
 )
 from redfish_fm.mapping.imported_exempt import exempt_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind, of_violation
@@ -119,7 +121,11 @@ def analyse(documents: Documents) -> Imported:
     fabrics = _derive(tree, facts, findings)
     hosts = resettable_hosts(tree, facts, {host.id for each in fabrics for host in each.hosts})
     driven = frozenset(inventory.fabric for inventory in fabrics)
-    wanted, inventory = _split(tree, driven, facts, below_composed(tree, facts, findings))
+    composed = composed_systems(tree, facts)
+    left_out = below_composed(tree, composed, findings)
+    wanted, inventory = _split(tree, driven, facts, left_out)
+    if composed:
+        inventory = {uri: without_links_to(each, composed) for uri, each in inventory.items()}
     overlays = dict(expansions(tree, facts))
     _read_members(inventory, documents=tree, facts=facts)
     index = _index(facts, wanted, overlays)

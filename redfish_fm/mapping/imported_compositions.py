@@ -69,11 +69,14 @@ def is_composed(uri: str, document: Mapping[str, Any], facts: Facts) -> bool:
     )
 
 
-def below_composed(tree: Tree, facts: Facts, findings: list[Finding]) -> set[str]:
+def composed_systems(tree: Tree, facts: Facts) -> frozenset[str]:
+    """Return the composed systems of known blocks."""
+    found = tree.of_type("ComputerSystem")
+    return frozenset(uri for uri, each in found if is_composed(uri, each, facts))
+
+
+def below_composed(tree: Tree, composed: frozenset[str], findings: list[Finding]) -> set[str]:
     """Return everything below composed systems, which is not served: it follows from the blocks."""
-    composed = {
-        uri for uri, each in tree.of_type("ComputerSystem") if is_composed(uri, each, facts)
-    }
     if not composed:
         return set()
     left_out = {
@@ -82,6 +85,24 @@ def below_composed(tree: Tree, facts: Facts, findings: list[Finding]) -> set[str
     text = "composed: what is below it follows from its resource blocks, whatever the mockup says"
     findings += [Finding(FindingKind.COMPLETED, uri, text) for uri in sorted(composed)]
     return left_out
+
+
+def without_links_to(value: Any, gone: frozenset[str]) -> Any:
+    """Return a document without links to what may go one day, or to anything below that.
+
+    Which chassis a composed system has, and which manager, it says itself.
+    """
+    if isinstance(value, list):
+        return [without_links_to(each, gone) for each in value if not _leads_to(each, gone)]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: each for name, each in value.items() if not _leads_to(each, gone)}
+    return {name: without_links_to(each, gone) for name, each in kept.items()}
+
+
+def _leads_to(value: Any, gone: frozenset[str]) -> bool:
+    uri = value.get("@odata.id") if isinstance(value, dict) and len(value) == 1 else None
+    return isinstance(uri, str) and not gone.isdisjoint(enclosing(uri.rstrip("/")))
 
 
 def expansions(tree: Tree, facts: Facts) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redfish_fm.mapping import refusals
+from redfish_fm.mapping import composed_blocks, refusals
 from redfish_fm.mapping.compositions import change, dissolve, lay_composition, target_of
 from redfish_fm.mapping.constrained import own, recipe_of
 from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.read import members
 from redfish_fm.mapping.reservations import new_reservation, taken
 from redfish_fm.mapping.resources import document_edit
 from redfish_fm.mapping.systems_shown import COLLECTIONS, COMPOSE
@@ -167,16 +168,34 @@ def _decompose_system(request: Document, asking: _Asking) -> _Done:
     return _Done(uri, gone=before)
 
 
-def _not_here(request: Document, asking: _Asking) -> _Done:
-    raise refusals.not_allowed()
+def _compose_resource(request: Document, asking: _Asking) -> _Done:
+    draft = composed_blocks.compose(request, asking.tip)
+    asking.laid.add(draft)
+    return _Done(draft.uri, members(request, composed_blocks.SUPPLYING))
+
+
+def _register(request: Document, asking: _Asking) -> _Done:
+    draft = composed_blocks.register(request, asking.tip)
+    asking.laid.add(draft)
+    return _Done(draft.uri)
+
+
+def _decompose_resource(request: Document, asking: _Asking) -> _Done:
+    tip, uri = asking.tip, str(request["@odata.id"])
+    if uri not in tip.index.blocks:
+        told = messages.resource_missing_at_uri(uri, "#/@odata.id")
+        raise refusals.bad_content(told)
+    before = tip.shown(uri) or {}
+    asking.laid.add(composed_blocks.decompose(uri, tip))
+    return _Done(uri, gone=before)
 
 
 _STANZAS: Mapping[str, Callable[[Document, _Asking], _Done]] = {
     "ComposeSystem": _compose_system,
     "DecomposeSystem": _decompose_system,
-    "ComposeResource": _not_here,
-    "DecomposeResource": _not_here,
-    "RegisterResourceBlock": _not_here,
+    "ComposeResource": _compose_resource,
+    "DecomposeResource": _decompose_resource,
+    "RegisterResourceBlock": _register,
 }
 """StanzaType -> how it is carried out; redfish.stanzas refuses the others."""
 

@@ -6,7 +6,8 @@ switch that does not say what its ports count nothing is shown: absent, not zero
 
 from typing import Any
 
-from redfish_fm.fabric.model import LinkErrors, PortId
+from redfish_fm.fabric.link_errors import LinkErrors
+from redfish_fm.fabric.model import PortId
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.rendering import Rendering, ref
 

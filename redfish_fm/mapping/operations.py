@@ -21,6 +21,7 @@ from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft, TakeBack, Tip
 from redfish_fm.mapping.membership import with_members_left, without_members
 from redfish_fm.mapping.read import read_zone
+from redfish_fm.mapping.read_compositions import expansion, without_holdings
 from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish.changes import Edit, Space
@@ -312,9 +313,13 @@ def _all_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
                 yield Edit(space, uri, raw, None)
                 continue
             now = msgspec.json.decode(raw)
-            after = without_members(now, added)
+            after = without_holdings(without_members(now, added), added)
+            if space is Space.OVERLAY and uri in tip.index.compositions:
+                # A physical host that has none of its blocks left is as it was.
+                after = expansion(after, after)
             if after != now:
-                yield Edit(space, uri, raw, msgspec.json.encode(after))
+                post = msgspec.json.encode(after) if after else None
+                yield Edit(space, uri, raw, post)
 
 
 def _port_cleared(tip: Tip, uri: str) -> Iterator[Edit]:

@@ -8,10 +8,9 @@ from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
 from redfish_fm.fabric.model import (
-    NO_ERRORS,
     BindTarget,
-    LinkErrors,
     Observation,
     PartState,
     PortId,

@@ -170,13 +170,16 @@ def system_shown(
     summary = _memory_summary(index, composition, host)
     if summary is not None:
         shown["MemorySummary"] = summary
-    shown["Links"] = _links(inventory, composition, host)
+    shown["Links"] = _links(index, inventory, composition, host)
     shown["Oem"] = {oem.NAME: {"@odata.type": ODATA_TYPE}}
     return shown
 
 
 def host_shown(index: FabricIndex, uri: str) -> dict[str, Any] | None:
     """Return what a host shows of the composed systems that run on it; None without any."""
+    if not uri.startswith(_PREFIX):
+        # A block of an import that computes, and of whose system nothing is known.
+        return None
     found = [
         each
         for each in sorted(index.compositions_of_host(uri))
@@ -212,7 +215,7 @@ def _blocks(
     index: FabricIndex, inventory: Inventory, composition: Composition
 ) -> Iterator[tuple[bool, Mapping[str, Any]]]:
     """Yield whether it is shared part by part, and the document, of each block of the system."""
-    for uri in composition.blocks:
+    for uri in index.components(composition.blocks):
         document = inventory.parsed(uri)
         if document is not None:
             block = index.blocks.get(uri)
@@ -264,7 +267,7 @@ def _held(
 
 def _devices(index: FabricIndex, inventory: Inventory, composition: Composition) -> list[str]:
     """Return the PCIe devices that the blocks bring whole, or in part by their functions."""
-    known = (index.blocks.get(uri) for uri in composition.blocks)
+    known = (index.blocks.get(uri) for uri in index.components(composition.blocks))
     units = (unit for block in known if block and not block.sharing for unit in sorted(block.units))
     found = (next(filter(_is_device, enclosing(unit)), None) for unit in units)
     return [*dict.fromkeys(uri for uri in found if uri and inventory.parsed(uri) is not None)]
@@ -277,9 +280,9 @@ def _is_device(uri: str) -> bool:
 def _memory_summary(
     index: FabricIndex, composition: Composition, host: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return the host's memory with that of its chunks; None where there are none."""
-    chunks = (index.chunks.get(each) for each in composition.holdings)
-    pooled_mib = sum(chunk.size_mib or 0 for chunk in chunks if chunk is not None)
+    """Return the host's memory with that of its parts of pools; None where there are none."""
+    parts = (index.chunks.get(each) or index.regions.get(each) for each in composition.holdings)
+    pooled_mib = sum(part.size_mib or 0 for part in parts if part is not None)
     if not pooled_mib:
         return None
     summary = host.get("MemorySummary") or {}
@@ -288,10 +291,10 @@ def _memory_summary(
 
 
 def _links(
-    inventory: Inventory, composition: Composition, host: Mapping[str, Any]
+    index: FabricIndex, inventory: Inventory, composition: Composition, host: Mapping[str, Any]
 ) -> dict[str, Any]:
-    own = host.get("Links") or {}
-    chassis = [*members(host, "Links/Chassis"), *_chassis(inventory, composition.blocks)]
+    own, blocks = host.get("Links") or {}, index.components(composition.blocks)
+    chassis = [*members(host, "Links/Chassis"), *_chassis(inventory, blocks)]
     shown: dict[str, Any] = {}
     if not composition.expands:
         shown = {name: own[name] for name in _LINKS_OF_HOST if name in own}

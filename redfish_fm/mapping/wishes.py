@@ -255,6 +255,9 @@ def _parts(member: _Member, asked: Asked, kind: str, count: int, capacity_mib: i
 def _read_processor(member: _Member, asked: Asked) -> None:
     count = member.count()
     kind = member.text("ProcessorType", among=("CPU", *_PROCESSORS), required=True)
+    if kind is None:
+        # What else may be said of it depends on that.
+        return
     if kind == "CPU":
         cores = member.integer("TotalCores")
         model = member.text("Model")
@@ -266,7 +269,7 @@ def _read_processor(member: _Member, asked: Asked) -> None:
         asked.compute = replace(
             before, core_count_min=total, model=model or before.model, name=member.name
         )
-    elif kind is not None:
+    else:
         capacity = 0
         if "ProcessorMemory" in member.body:
             parts = list(member.members("ProcessorMemory"))

@@ -12,8 +12,10 @@ from redfish_fm.mapping import (
     address_pools,
     bandwidth,
     blast_radius,
+    block_writes,
     certificates,
     chunks,
+    composed_blocks,
     connections,
     endpoints,
     generic,
@@ -37,7 +39,7 @@ from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import DocumentRules, unless_busy
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
-from redfish_fm.mapping.uris import SYSTEM_COLLECTION, fabric_of
+from redfish_fm.mapping.uris import RESOURCE_BLOCKS, SYSTEM_COLLECTION, fabric_of
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.certificates import CLIENT_AUTHORITIES
@@ -79,6 +81,8 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("ComputerSystem", WriteKind.PATCH): systems.patch,
     ("ComputerSystem", WriteKind.DELETE): systems.delete,
     ("ComputerSystem", WriteKind.ACTION): systems.action,
+    ("ResourceBlock", WriteKind.CREATE): composed_blocks.create,
+    ("ResourceBlock", WriteKind.DELETE): composed_blocks.delete,
     ("Certificate", WriteKind.CREATE): certificates.create,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,
     ("ManagerAccount", WriteKind.PATCH): accounts.patch,
@@ -101,6 +105,7 @@ LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
     ("Manager", WriteKind.ACTION): power.reset_manager,
     ("SessionService", WriteKind.PATCH): login_services.patch_sessions,
     ("ManagerNetworkProtocol", WriteKind.PATCH): service_protocols.patch,
+    ("ResourceBlock", WriteKind.PATCH): block_writes.patch,
     ("VirtualPCI2PCIBridge", WriteKind.PATCH): vppbs.patch,
 }
 """What has rules of its own where it is laid over inventory; the rest is generic too."""
@@ -109,6 +114,7 @@ HOMES = {
     "Certificate": CLIENT_AUTHORITIES,
     "ComputerSystem": SYSTEM_COLLECTION,
     "ManagerAccount": ACCOUNTS,
+    "ResourceBlock": RESOURCE_BLOCKS,
     "Role": ROLES,
 }
 """Type -> the one collection it has rules in; other types of PREPARERS have theirs in fabrics."""

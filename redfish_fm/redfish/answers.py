@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.bodies import limited
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.headers import JSON, ODATA_VERSION
@@ -109,8 +110,8 @@ class Answers:
         return Response(202, {**self._described(task), **headers}, task.body)
 
     def refusal(self, error: RedfishError) -> Response:
-        """Return an error response."""
-        body = self._registries.error_body(error.messages)
+        """Return an error response, with so many reasons at most."""
+        body = self._registries.error_body(tuple(limited([*error.messages])))
         return Response(error.status, {**_WITH_JSON, **error.headers}, body)
 
     def transport_refusal(self, status: int) -> Response:

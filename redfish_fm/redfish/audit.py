@@ -11,6 +11,7 @@ from enum import Enum
 
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.auth import Principal
+from redfish_fm.redfish.bodies import MESSAGES_MAX
 from redfish_fm.redfish.credentials import LoginRefused
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.registries import Registries
@@ -126,7 +127,9 @@ class Auditor:
             )
 
     def _ids(self, refusal: RedfishError) -> tuple[str, ...]:
-        return tuple(self._registries.info(each.key).message_id for each in refusal.messages)
+        return tuple(
+            self._registries.info(each.key).message_id for each in refusal.messages[:MESSAGES_MAX]
+        )
 
     def _hand_on(self, record: AuditRecord) -> None:
         # repr() keeps a hostile path or name on its line.

@@ -340,6 +340,11 @@ def hardware_refused(what: str, where: str, reason: str) -> Message:
     return Message("RedfishFM.HardwareRefused", (what, where, reason))
 
 
+def host_powered_on(uri: str) -> Message:
+    """The host at `uri` has power, and stands no device coming or going until it is off."""
+    return Message("RedfishFM.HostPoweredOn", (uri,))
+
+
 def last_administrator(uri: str) -> Message:
     """The account at `uri` is the last one that can manage accounts."""
     return Message("RedfishFM.LastAdministrator", (uri,))
@@ -451,6 +456,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     maximum_errors_exceeded,
     certificate_refused,
     hardware_refused,
+    host_powered_on,
     last_administrator,
     logged_in,
     login_failed,

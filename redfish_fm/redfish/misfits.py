@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.bodies import MESSAGES_MAX, limited
 from redfish_fm.redfish.errors import Message
-from redfish_fm.redfish.values import HIDDEN, Voice, pointer_to
+from redfish_fm.redfish.values import HIDDEN, Voice, is_secret_name, pointer_to
 
 _INTEGER_MIN, _INTEGER_MAX = -(1 << 63), (1 << 64) - 1
 
@@ -111,7 +111,7 @@ class _Walk:
                 for position, each in enumerate(value):
                     yield from self._value(each, name, f"{place}/{position}", depth + 1)
             case _Beyond():
-                shown = HIDDEN if name.endswith("Password") else value.text
+                shown = HIDDEN if is_secret_name(name) else value.text
                 self._voice.out_of_range(told, shown, name, place)
             case str() if _encodable(value) != value:
                 # Half a character can not be shown, and the rest may be a secret.

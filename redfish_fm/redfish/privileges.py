@@ -30,12 +30,16 @@ class Privileges:
 
     def __init__(self, published: Mapping[str, Any], own: Mapping[str, Any]) -> None:
         self.used: tuple[str, ...] = tuple(published["privileges"])
-        also = own["also"]
+        also, at_uris = own["also"], own.get("at_uris", {})
         self._raw = {
-            name: {**rules, _MAP: _joined(rules[_MAP], also.get(name, {}))}
+            name: {
+                **rules,
+                _MAP: _joined(rules[_MAP], also.get(name, {})),
+                **_overrides_at(rules, at_uris.get(name, [])),
+            }
             for name, rules in published["entities"].items()
         }
-        unknown = also.keys() - self._raw.keys()
+        unknown = (also.keys() | at_uris.keys()) - self._raw.keys()
         if unknown:
             raise ValueError(f"service.json gives privileges for unknown types: {sorted(unknown)}")
         self._absent: _RawOperations = own["absent"]["map"]
@@ -135,6 +139,12 @@ def _stands_below(ancestors: tuple[str, ...], targets: tuple[str, ...]) -> bool:
 
 def _joined(base: _RawOperations, also: _RawOperations) -> dict[str, list[list[str]]]:
     return {method: [*needed, *also.get(method, ())] for method, needed in base.items()}
+
+
+def _overrides_at(rules: Mapping[str, Any], ours: list[Any]) -> dict[str, list[Any]]:
+    """Return the ResourceURIOverrides of one type, ours among them; nothing where there is none."""
+    rows = [*ours, *rules.get(_URI, ())]
+    return {_URI: rows} if rows else {}
 
 
 def _operations(raw: _RawOperations) -> dict[str, Alternatives]:

@@ -190,6 +190,8 @@ class Targets:
 
 
 def _resource_methods(info: TypeInfo, origin: Origin) -> tuple[str, ...]:
+    if origin is Origin.FIXED:
+        return READING
     paths = info.writable_here if origin.changeable else info.overlay_here
     methods = [*READING]
     if info.updatable and paths:

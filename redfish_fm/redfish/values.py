@@ -32,7 +32,10 @@ RESERVED_IDS = frozenset({"Members"})
 """COLLECTION/Members means the collection itself (DSP0266, POST to a collection)."""
 
 HIDDEN = "(not shown)"
-"""What stands for the refused value of a write-only property, or of Session.Password."""
+"""What stands for the refused value of a secret."""
+
+_SECRETS = frozenset({"CertificateString"})
+"""Not write-only by their schema, yet nothing to repeat: people send their key along."""
 
 _FORMATS = {
     "date-time": re.compile(
@@ -157,7 +160,7 @@ class ValueCheck:
             if not info.nullable and not (self._patching and info.kind is Kind.LINK):
                 self.voice.type_error(self.told, value, name, place)
             return
-        if (info.write_only or name == "Password") and not isinstance(value, str):
+        if _is_secret(info, name) and not isinstance(value, str):
             # A mistyped password is still one: never quoted.
             self.voice.type_error(self.told, HIDDEN, name, place)
             return
@@ -214,7 +217,7 @@ class ValueCheck:
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)
             return
-        shown = HIDDEN if info.write_only or name == "Password" else value
+        shown = HIDDEN if _is_secret(info, name) else value
         if len(value) > chars_max(name) or (name == "Name" and not value):
             self.voice.bad_length(self.told, shown if value else value, name, place)
         elif _CONTROL.search(value) is not None or not _well_formed(info, value):
@@ -304,6 +307,15 @@ class ValueCheck:
                     self.annotation(below, key, place)
                 if isinstance(below, dict | list):
                     self._free(below, pointer_to(place, key))
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether values of that name are never quoted, whatever a schema says of them."""
+    return name.endswith("Password") or name in _SECRETS
+
+
+def _is_secret(info: PropertyInfo, name: str) -> bool:
+    return info.write_only or is_secret_name(name)
 
 
 def chars_max(name: str) -> int:

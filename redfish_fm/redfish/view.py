@@ -16,6 +16,8 @@ class Origin(Enum):
     """Fixed: discovered, imported so, or describing the service, like its predefined roles."""
     SERVICE = "service"
     """Comes and goes with what the service does: collections, tasks, sessions."""
+    FIXED = "fixed"
+    """Only shown: it follows from others, or tells how others are made. Takes no change at all."""
 
     @property
     def changeable(self) -> bool:

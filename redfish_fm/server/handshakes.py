@@ -6,6 +6,7 @@ counted from accept on. When there are too many, the oldest of the address that 
 closed: whoever connects gets in, and who floods only closes what is its own. Knows sockets only.
 """
 
+import asyncio
 import errno
 import socket
 from typing import Any
@@ -14,6 +15,9 @@ from redfish_fm.redfish.throttle import network_of
 
 HANDSHAKES_MAX = 256
 """Handshakes under way at once. One takes milliseconds; a hundred clients never meet here."""
+
+ACCEPTED_AT_ONCE = 64
+"""Connections accepted before what was accepted is looked at; asyncio would take 512."""
 
 _NO_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 
@@ -66,6 +70,7 @@ class CountedListener(socket.socket):
     """A listening socket whose connections are counted in `handshakes` from accept on."""
 
     handshakes: Handshakes
+    _accepted = 0
 
     @classmethod
     def of(cls, sock: socket.socket, handshakes: Handshakes) -> "CountedListener":
@@ -77,6 +82,7 @@ class CountedListener(socket.socket):
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection, counted until its handshake is over or it is closed."""
+        self._pause_after_some()
         try:
             accepted, address = super().accept()
         except OSError as error:
@@ -90,6 +96,17 @@ class CountedListener(socket.socket):
         connection.handshakes = self.handshakes
         self.handshakes.begun(connection, str(address[0]))
         return connection, address
+
+    def _pause_after_some(self) -> None:
+        """Have the loop come back for more where it has accepted many in this round."""
+        if not self._accepted:
+            asyncio.get_running_loop().call_soon(self._begin_anew)
+        elif self._accepted >= ACCEPTED_AT_ONCE:
+            raise BlockingIOError
+        self._accepted += 1
+
+    def _begin_anew(self) -> None:
+        self._accepted = 0
 
 
 class _Counted(socket.socket):

@@ -6,13 +6,14 @@ Knows `resource`, and what a server asks of it.
 import logging
 import resource
 
+from redfish_fm.server.handshakes import ACCEPTED_AT_ONCE, HANDSHAKES_MAX
 from redfish_fm.server.limits import Limits
 
 _log = logging.getLogger(__name__)
 
-FILES_BESIDE = 832
-"""Files that are no served connection: unfinished handshakes (256), as many as one round of
-accept may add to them (512), store, listeners and logs."""
+FILES_BESIDE = HANDSHAKES_MAX + ACCEPTED_AT_ONCE + 128
+"""Files that are no served connection: unfinished handshakes, as many as one round of accept adds
+to them, and what the service has open: store, listeners, logs."""
 
 _CONNECTIONS_MIN = 64
 

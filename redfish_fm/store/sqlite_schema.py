@@ -157,6 +157,8 @@ def _set_durability(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA fullfsync = ON")  # where fsync alone does not reach the device: macOS
     db.execute(f"PRAGMA journal_size_limit = {WAL_SIZE_BYTES_MAX}")
+    # What is deleted is overwritten: hashes of passwords, and private keys that were replaced.
+    db.execute("PRAGMA secure_delete = ON")
 
 
 def _pragma(db: sqlite3.Connection, name: str) -> int:

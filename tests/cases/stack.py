@@ -74,9 +74,12 @@ def imported(folder: Path) -> worlds.World:
     return worlds.imported_world(worlds.read_mockup(folder, CATALOG, strict=False))
 
 
-def unpacked(shared: Path, place: Path, name: str) -> Path:
-    """Unpack one of the repaired public mockups under `place`; return its folder."""
-    with tarfile.open(shared / "data" / "mockups-dmtf-2025.4-repaired.tar.gz") as pack:
+REPAIRED = "mockups-dmtf-2025.4-repaired.tar.gz"
+
+
+def unpacked(shared: Path, place: Path, name: str, file: str = REPAIRED) -> Path:
+    """Unpack one of the public mockups, repaired or not, under `place`; return its folder."""
+    with tarfile.open(shared / "data" / file) as pack:
         members = [each for each in pack.getmembers() if f"/{name}/" in f"/{each.name}"]
         pack.extractall(place, members, filter="data")
     (folder,) = [path for path in place.rglob(name) if path.is_dir()]

@@ -76,10 +76,15 @@ def check_collection(document: dict[str, Any]) -> None:
 
 
 ELSEWHERE = re.compile(
-    r"/redfish/v1/CompositionService/(FreePool|ActivePool)|/redfish/v1/Systems/\w+/\w+(/\w+/\w+)?"
+    r"/redfish/v1/CompositionService/(FreePool|ActivePool)|/redfish/v1/Systems/[^/]+/\w+(/\w+/\w+)?"
 )
 """Collections whose members stand elsewhere: pools of blocks, and what a composed system is of."""
-BESIDE = frozenset({"/redfish/v1/Systems/Capabilities"})
+BESIDE = frozenset(
+    {
+        "/redfish/v1/Systems/Capabilities",
+        "/redfish/v1/CompositionService/ResourceBlocks/Capabilities",
+    }
+)
 """What lies under a collection and only tells how members of it are made."""
 
 

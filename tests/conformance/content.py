@@ -13,6 +13,8 @@ Script = Callable[[Client], list[str]]
 
 FABRICS = "/redfish/v1/Fabrics"
 TASKS = "/redfish/v1/TaskService/Tasks"
+SYSTEMS = "/redfish/v1/Systems"
+BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
 SLOW_TIME_SCALE = 0.0005
 """At this scale a command of the virtual switch takes 4 s: long enough to be seen running."""
 
@@ -58,7 +60,8 @@ def ai_pod(client: Client) -> list[str]:
         for number, initiator in enumerate(initiators[:2]):
             body = zone_body(initiator, *targets[2 * number : 2 * number + 2])
             made.append(_created(client, f"{fabric}/Zones", body))
-    return [*made, _session(client)]
+    made.append(_composed(client, "host3", "gpu9", "gpu10", "nvme9", "nic1-h3"))
+    return [*made, _expanded(client, "host4", "gpu11"), _session(client)]
 
 
 def mixed(client: Client) -> list[str]:
@@ -195,8 +198,33 @@ def public_nvmeof_jbof(client: Client) -> list[str]:
 
 
 def public_composability(client: Client) -> list[str]:
-    """People: nothing else of this mockup can be written to before compositions come."""
-    return _people(client)
+    """People; a composed system given back, another one made of its blocks, a host expanded."""
+    assert client("DELETE", f"{SYSTEMS}/ComposedSystem").status == 204
+    body = _made_of(f"{BLOCKS}/ComputeBlock1", f"{BLOCKS}/DriveBlock4", Name="Other")
+    expanded = f"{SYSTEMS}/SystemAfterResourceBlock"
+    given = {"ResourceBlock": {"@odata.id": f"{BLOCKS}/OffloadBlock9"}}
+    action = f"{expanded}/Actions/ComputerSystem.AddResourceBlock"
+    assert client("POST", action, given).status == 204
+    return [*_people(client), _created(client, SYSTEMS, body), expanded]
+
+
+def _made_of(*blocks: str, **more: Any) -> dict[str, Any]:
+    return {"Links": {"ResourceBlocks": links(*blocks)}, **more}
+
+
+def _composed(client: Client, *blocks: str) -> str:
+    """Compose a system; return its URI."""
+    return _created(
+        client, SYSTEMS, _made_of(*(f"{BLOCKS}/{each}" for each in blocks), Name="Made")
+    )
+
+
+def _expanded(client: Client, host: str, block: str) -> str:
+    """Give a host a block; return the URI of its system."""
+    given = {"ResourceBlock": {"@odata.id": f"{BLOCKS}/{block}"}}
+    action = f"{SYSTEMS}/{host}/Actions/ComputerSystem.AddResourceBlock"
+    assert client("POST", action, given).status == 204
+    return f"{SYSTEMS}/{host}"
 
 
 def _created(client: Client, collection: str, body: dict[str, Any]) -> str:

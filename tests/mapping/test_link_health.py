@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.fabric.model import NO_ERRORS, CableState, LinkErrors, PortState
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
+from redfish_fm.fabric.model import CableState, PortState
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.metrics_ports import switch_metrics
 from tests.mapping.schemas import SchemaPack

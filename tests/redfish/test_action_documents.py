@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from redfish_fm.redfish.action_documents import Advertised, action_info_documents
+from redfish_fm.redfish.action_documents import (
+    Advertised,
+    action_info_documents,
+    actions_property,
+)
 from redfish_fm.redfish.bodies import check_action
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.properties import Kind
@@ -97,3 +101,15 @@ def test_a_refused_value_of_a_parameter_names_where_the_allowed_ones_are() -> No
                     assert name in listing
                     seen.add((action.name, name))
     assert ("ComputerSystem.Reset", "ResetType") in seen
+
+
+def test_an_action_of_our_own_stands_below_oem_and_has_an_action_info() -> None:
+    catalog = Catalog.load(schemas_dir())
+    info = catalog.types["CompositionService"]
+    name = "RedfishFMComposition.BlastRadius"
+    action = actions_property(catalog, info, "/service")["Oem"][f"#{name}"]
+    assert action["target"] == f"/service/Actions/Oem/{name}"
+    document = action_info_documents(catalog)[action["@Redfish.ActionInfo"]]
+    assert [(row["Name"], row["Required"]) for row in document["Parameters"]] == [
+        ("Resource", True)
+    ]

@@ -2,9 +2,13 @@
 
 import pytest
 
-from redfish_fm.redfish import answers
+from redfish_fm.redfish import answers, messages
+from redfish_fm.redfish.audit import AuditRecord
+from redfish_fm.redfish.bodies import MESSAGES_MAX
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.view import Origin
-from tests.redfish.builders import ENDPOINT, FABRIC, ZONE, ZONES, Bench
+from redfish_fm.redfish.writes import Outcome, Write
+from tests.redfish.builders import ENDPOINT, FABRIC, ZONE, ZONES, Bench, keys
 
 
 @pytest.fixture
@@ -15,6 +19,23 @@ def bench() -> Bench:
 async def test_the_headers_of_an_unchanged_resource_are_one_map(bench: Bench) -> None:
     first, second = [await bench.send("GET", ENDPOINT) for _ in range(2)]
     assert first.headers is second.headers
+
+
+async def test_a_refusal_for_very_many_reasons_names_some_and_says_that_there_are_more(
+    bench: Bench,
+) -> None:
+    """Whoever finds them, a body of a mebibyte must not make an answer of many."""
+    many = tuple(messages.resource_missing_at_uri(f"/x/{number}") for number in range(5000))
+
+    def refuse(write: Write) -> Outcome:
+        raise RedfishError(400, many)
+
+    records: list[AuditRecord] = []
+    bench.service.on_audit.append(records.append)
+    bench.commit = refuse
+    response = await bench.send("POST", ZONES, {})
+    assert keys(response) == ["ResourceMissingAtURI"] * MESSAGES_MAX + ["MaximumErrorsExceeded"]
+    assert len(records[0].message_ids) == MESSAGES_MAX
 
 
 async def test_kept_headers_can_not_be_changed(bench: Bench) -> None:

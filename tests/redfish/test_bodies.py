@@ -69,6 +69,23 @@ def test_a_parameter_can_not_have_an_odd_annotation_either() -> None:
         assert told(check_action(action, body)) == [("ActionParameterValueTypeError", place)]
 
 
+REPLACE = "CertificateService.ReplaceCertificate"
+
+
+@pytest.mark.parametrize("name", ["CertificateString", "Password"])
+@pytest.mark.parametrize(
+    "value",
+    ["KEY\0", "KEY" * 40_000, ["KEY"], {"KEY": "KEY"}, 1234567, "-----BEGIN PRIVATE KEY\x1b"],
+)
+def test_a_secret_is_never_quoted_however_it_is_wrong(name: str, value: object) -> None:
+    """Who mixes certificate and key up must not find the key in an answer, and then in a log."""
+    action = CATALOG.types["CertificateService"].actions[REPLACE]
+    refused = [each for each in check_action(action, {name: value}) if name in each.args]
+    assert refused
+    for message in refused:
+        assert not any("KEY" in str(each) or "1234567" in str(each) for each in message.args)
+
+
 def test_null_removes_what_a_client_has_put_into_oem() -> None:
     body = {"Oem": {"a": {"@odata.type": None}}}
     assert check_patch(ZONE, body, wanted=True) == []

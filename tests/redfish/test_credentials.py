@@ -13,6 +13,7 @@ from redfish_fm.redfish.credentials import (
     FAILURE_EVERY_S,
     FAILURES_AT_ONCE,
     WAITING_MAX,
+    WAITING_OF_PEER_MAX,
     Credentials,
     LoginRefused,
 )
@@ -123,6 +124,41 @@ async def test_a_crowd_of_peers_is_told_to_come_back(door: Door) -> None:
     ]
     statuses = await asyncio.gather(*crowd)
     assert statuses.count(503) == 10
+    assert isinstance(await door.tries("bob"), Account)
+
+
+async def test_one_peer_does_not_fill_the_queue(door: Door) -> None:
+    door.accounts.policy = AccountPolicy(lockout_threshold=0)
+    flood = [door.tries("bob", "wrong-password") for _ in range(WAITING_MAX)]
+    other = door.tries("bob", peer=THERE)
+    *statuses, last = await asyncio.gather(*flood, other)
+    assert statuses.count(503) >= WAITING_MAX - WAITING_OF_PEER_MAX
+    assert isinstance(last, Account)
+
+
+async def test_one_peers_flood_does_not_make_others_wait_for_it(door: Door) -> None:
+    flood = [door.tries("bob", "wrong-password") for _ in range(FAILURES_AT_ONCE)]
+    await asyncio.gather(*flood, door.tries("eve", peer=THERE))
+    assert door.hashed.index("eve-password") <= 3
+
+
+async def test_a_throttled_peer_does_not_even_wait(door: Door) -> None:
+    await door.fails(FAILURES_AT_ONCE)
+    flood = [door.tries("bob", "wrong-password") for _ in range(WAITING_OF_PEER_MAX)]
+    other = door.tries("bob", peer="192.0.2.3")
+    *statuses, last = await asyncio.gather(*flood, other)
+    assert statuses == [503] * WAITING_OF_PEER_MAX
+    assert isinstance(last, Account)
+
+
+async def test_an_account_that_is_described_anew_meanwhile_is_no_wrong_password(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def described_first(password: str, secret: bytes) -> bool:
+        door.accounts.apply(_described("bob"))
+        return secret == password.encode()
+
+    monkeypatch.setattr(accounts_module, "verify_password", described_first)
     assert isinstance(await door.tries("bob"), Account)
 
 

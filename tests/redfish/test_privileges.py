@@ -127,3 +127,46 @@ def test_the_map_we_publish_is_the_map_we_go_by() -> None:
             for granted in (ADMIN, OPERATOR, READER):
                 told = enough(alternatives, set(granted))
                 assert told == PRIVILEGES.allows(name, method, granted, own=True)
+
+
+AUDIT_LOG = "/redfish/v1/Managers/FabricManager2/LogServices/AuditLog/Entries"
+LOG_ABOVE = ("ServiceRoot", "ManagerCollection", "Manager", "LogServiceCollection", "LogService")
+
+
+@pytest.mark.parametrize(
+    ("type_name", "uri"), [("LogEntryCollection", AUDIT_LOG), ("LogEntry", f"{AUDIT_LOG}/7")]
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_the_audit_log_is_for_those_who_answer_for_the_service(
+    type_name: str, uri: str, method: str
+) -> None:
+    allowed = {
+        privilege: PRIVILEGES.allows(
+            type_name, method, frozenset({privilege}), ancestors=LOG_ABOVE, uri=uri
+        )
+        for privilege in EVERY[:-1]
+    }
+    assert allowed == {
+        "Login": False,
+        "ConfigureManager": True,
+        "ConfigureUsers": True,
+        "ConfigureComponents": False,
+    }
+
+
+@pytest.mark.parametrize("log", ["Log", "AuditLogs"])
+def test_other_logs_are_read_by_whoever_is_logged_in(log: str) -> None:
+    uri = AUDIT_LOG.replace("AuditLog", log)
+    login = frozenset({"Login"})
+    assert PRIVILEGES.allows("LogEntryCollection", "GET", login, ancestors=LOG_ABOVE, uri=uri)
+
+
+def test_what_counts_for_the_audit_log_is_published() -> None:
+    rows = {each["Entity"]: each for each in PRIVILEGES.mappings([])}
+    for name in ("LogEntry", "LogEntryCollection"):
+        (row,) = rows[name]["ResourceURIOverrides"]
+        assert row["Targets"][0].startswith("/redfish/v1/Managers/{ManagerId}/LogServices/AuditLog")
+        assert row["OperationMap"]["GET"] == [
+            {"Privilege": ["ConfigureManager"]},
+            {"Privilege": ["ConfigureUsers"]},
+        ]

@@ -286,6 +286,41 @@ async def test_too_many_headers_are_431(serve: Serve) -> None:
     await refused(await sent(served, get("/x", *(f"X-{n}: 1" for n in range(10)))), 431)
 
 
+async def test_head_that_is_too_large_as_a_whole_is_431(serve: Serve) -> None:
+    """Each header is short enough, and so few of them that their number is no reason."""
+    served = await serve(limits=Limits(head_bytes=4000))
+    client = await served.connect()
+    for number in range(5):
+        await client.send(
+            f"{'' if number else get()[:-2].decode()}X-{number}: {'y' * 900}\r\n".encode()
+        )
+        await asyncio.sleep(0.005)
+    await refused(client, 431)
+
+
+async def test_heads_of_one_connection_are_measured_one_by_one(serve: Serve) -> None:
+    client = await (await serve(limits=Limits(head_bytes=100))).connect()
+    for _ in range(3):
+        await client.send(get()[:20])
+        await asyncio.sleep(0.005)
+        await client.send(get()[20:])
+        assert (await client.reply()).status == 200
+
+
+async def test_large_bodies_share_what_there_is_and_small_ones_always_fit(serve: Serve) -> None:
+    limits = Limits(small_body_bytes=100, bodies_bytes=1000, linger_s=0.01)
+    served = await serve(limits=limits)
+    first = await sent(served, post(b"x" * 900)[:-1])
+    second = await sent(served, post(b"x" * 900)[:-1])
+    await refused(second, 503)
+    assert (await served.ask(post(b"x" * 100))).status == 200
+    await first.send(b"x")
+    assert (await first.reply()).status == 200
+    third = await sent(served, post(b"x" * 900)[:-1])
+    await third.send(b"x")
+    assert (await third.reply()).status == 200
+
+
 async def test_connection_over_the_limit_is_turned_away(serve: Serve) -> None:
     served = await serve(limits=Limits(connections=2))
     first, second = await served.connect(), await served.connect()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import ExtensionOID
 
 from redfish_fm.redfish.client_certificates import ClientCertificate
 from redfish_fm.server.tls import (
@@ -221,6 +222,21 @@ async def test_a_principal_name_that_is_no_text_is_nobodys(
     served = await serve(context=live)
     assert await proved(served, identified(user("x", alternatives=[other]))) is None
     assert "a client's certificate can not be read" in caplog.text
+
+
+@pytest.mark.parametrize("raw", [b"\xe9t\xe9.example", b"a\x00b", b"\xff"])
+async def test_a_name_in_no_known_writing_costs_the_identity_and_not_the_connection(
+    serve: Serve, live: LiveContext, identified: Identified, raw: bytes, caplog
+) -> None:
+    """asyncio reads all names of a certificate when the handshake ends; it may not fall over."""
+    # SEQUENCE of one dNSName [2], whose bytes are no IA5String.
+    inner = b"\x82" + bytes([len(raw)]) + raw
+    names = x509.UnrecognizedExtension(
+        ExtensionOID.SUBJECT_ALTERNATIVE_NAME, b"\x30" + bytes([len(inner)]) + inner)
+    anne = user("anne", further=[names])
+    served = await serve(context=live)
+    await proved(served, identified(anne))
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 async def test_long_principal_names_are_read(

@@ -20,6 +20,7 @@ from redfish_fm.server.tls import (
     ensure_certificate,
     host_names,
     operator_certificate,
+    say_lacking,
     server_context,
 )
 
@@ -77,6 +78,34 @@ def test_leaf_carries_all_names_and_lives_825_days(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])  # noqa: S104
 def test_wildcard_host_is_no_name(host: str) -> None:
     assert host not in host_names(host)
+
+
+def test_a_made_certificate_carries_the_addresses_it_is_announced_by(tmp_path: Path) -> None:
+    files = ensure_certificate(tmp_path, "0.0.0.0", NOW_S, ["192.0.2.7", "2001:db8::7"])  # noqa: S104
+    names = leaf_of(files).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = {str(each) for each in names.get_values_for_type(x509.IPAddress)}
+    assert {"192.0.2.7", "2001:db8::7", "127.0.0.1"} <= addresses
+
+
+def test_another_address_makes_no_other_certificate_but_is_said(
+    made: TlsFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Everybody would have to trust a new authority, for an address that comes and goes."""
+    before = made.cert.read_bytes()
+    addresses = ["127.0.0.1", "192.0.2.7"]
+    assert ensure_certificate(made.cert.parent, "127.0.0.1", NOW_S, addresses) == made
+    assert made.cert.read_bytes() == before
+    say_lacking(made, addresses)
+    (said,) = [each for each in caplog.messages if "lacks" in each]
+    assert "192.0.2.7" in said and "127.0.0.1" not in said
+
+
+def test_a_certificate_with_all_addresses_is_not_talked_about(
+    made: TlsFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    say_lacking(made, ["127.0.0.1", "::1"])
+    assert caplog.messages == []
 
 
 def test_certificate_is_kept_over_a_restart(made: TlsFiles) -> None:

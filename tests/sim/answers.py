@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 
 from redfish_fm.mapping.bindings import decode_binding
+from redfish_fm.mapping.uris import COMPOSITION_SERVICE
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.requests import Request, Response
 from tests.sim.checker import Checker, members
@@ -26,14 +27,36 @@ class Asked:
     asked_s: float = 0.0
 
     @property
+    def adds_targets(self) -> bool:
+        """Whether it may give somebody what is behind a port."""
+        return self.verb in ("POST", "PATCH", "ACTION") and "EndpointGroups" not in self.uri
+
+    @property
     def kind(self) -> str:
         """What was asked for, to be counted: "Zones POST", "VPPBs PATCH", "Default zone PATCH"."""
         segments = self.uri.split("/")
+        if self.uri == COMPOSITION_SERVICE:
+            return f"CompositionService {self.verb}{self._wish()}"
+        if segments[-1] == "Systems" or segments[-2] == "Systems":
+            return f"Systems {self.verb}{self._wish()}"
         collection = segments[-1] if self.verb == "POST" else segments[-2]
         if segments[-1].startswith("Default") and self.verb == "PATCH":
             routing = b"DefaultRoutingEnabled" in self.request.body
             collection = "Default zone routing" if routing else "Default zone"
         return f"{collection} {self.verb}"
+
+    def _wish(self) -> str:
+        """Return what of systems and blocks is asked for."""
+        if self.verb == "ACTION":
+            kind = "" if self.uri != COMPOSITION_SERVICE else json.loads(self.request.body)
+            told = kind and f" {kind['RequestType']}{' reserved' * ('ReservationId' in kind)}"
+            return f" {self.request.path.rpartition('.')[2]}{told}"
+        return " by needs" * (b"@Redfish.RequestedCount" in self.request.body)
+
+    @property
+    def previews(self) -> bool:
+        """Whether it changes nothing when it is accepted."""
+        return self.kind.endswith("Compose Preview")
 
 
 @dataclass
@@ -60,9 +83,9 @@ class Answers:
                   f"{message_keys(response)} change {change and change.seq}")  # fmt: skip
         self._checker.counts[f"{asked.verb} {response.status}"] += 1
         self._checker.counts[f"asked {asked.kind}"] += 1
-        if response.status < 400 and change is not None:
+        if response.status < 400 and (change is not None or asked.previews):
             self._checker.counts[f"accepted {asked.kind}"] += 1
-            if asked.verb in ("POST", "PATCH", "ACTION") and "EndpointGroups" not in asked.uri:
+            if change is not None and asked.adds_targets:
                 self._checker.expect_available(asked.asked_s, change)
         self._published_is_durable()
         if response.status >= 400:
@@ -91,7 +114,7 @@ class Answers:
             self._expect(published <= durable, f"{published} is published, {durable} durable")
 
     def _refused(self, asked: Asked, response: Response, change: Change | None) -> None:
-        usual = (400, 404, 405, 409, 412, 503, 507)
+        usual = (400, 403, 404, 405, 409, 412, 503, 507)
         self._expect(response.status in usual, f"{asked.verb} {asked.uri}: {response.status}")
         if change is not None:
             undone = change.operation is not None and change.operation in self._checker.stopped
@@ -120,7 +143,10 @@ class Answers:
         )
         edit = next((edit for edit in change.edits if edit.key == uri), None)
         freed = edit is not None and edit.space is Space.OVERLAY and edit.post is None
-        if freed and b"null" in asked.request.body:
+        if freed and (b"null" in asked.request.body or not asked.adds):
+            pass
+        elif edit is None and uri == COMPOSITION_SERVICE and asked.verb == "ACTION":
+            # What it made stands in the manifest; that all of it is bound is looked at below.
             pass
         elif asked.verb == "DELETE":
             self._expect(edit is None or edit.post is None, f"{uri} was not deleted")
@@ -136,21 +162,29 @@ class Answers:
 
     def _is_bound_as_promised(self, uri: str, change: Change) -> None:
         """What this change recorded for `uri`, and nobody has taken since, is bound now."""
+        holders = {uri} | self._held_by(uri, change)
         recorded = [decode_binding(edit.post) for edit in change.edits
                     if edit.space is Space.BINDING and edit.post is not None]  # fmt: skip
         for binding in recorded:
             now = self._checker.mirror.index.bindings.get(binding.vppb)
-            mine = now is not None and now.unit == binding.unit and uri in now.holders
-            if mine and uri in binding.holders:
+            mine = now is not None and now.unit == binding.unit and holders & now.holders
+            if mine and holders & binding.holders:
                 place = (binding.vppb, binding.target)
                 bound = self._checker.is_bound(binding.fabric, place)
                 self._expect(bound, f"{uri} was answered as done, but {place} is not bound")
-        part = next((each for each in self._checker.mirror.index.allocations.values()
-                     if each.holder == uri), None)  # fmt: skip
-        if part is not None:
+        made = {edit.key for edit in change.edits if edit.pre is None}
+        for part in self._checker.mirror.index.allocations.values():
+            if part.holder != uri and part.holder not in holders & made:
+                continue
             there = self._checker.plant(part.fabric).allocated()
             exists = there.get(part.target) == (part.size_mib, part.shareable)
             self._expect(exists, f"{uri} was answered as done, but {part} is not allocated")
+
+    def _held_by(self, uri: str, change: Change) -> set[str]:
+        """Return what a system of blocks holds; of a manifest, what all its systems do."""
+        known = self._checker.mirror.index.compositions
+        systems = {edit.key for edit in change.edits} if uri == COMPOSITION_SERVICE else {uri}
+        return {name for each in systems & known.keys() for name in known[each].holdings}
 
     def task_read(self, promise: Promise, response: Response) -> None:
         """What a Task says must be what happened."""

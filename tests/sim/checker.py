@@ -25,15 +25,18 @@ from redfish_fm.fabric.model import (
     Step,
     VppbId,
 )
+from redfish_fm.mapping.drafts import TakeBack
 from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
 from redfish_fm.redfish.changes import Change, Edit, FeedOp, Space
 from redfish_fm.store.base import StoredState
 from redfish_fm.store.memory import DurableState
+from tests.sim.composed import mixed_up, strangers, untold
 from tests.sim.isolation import broken
 from tests.sim.plant import Plant
 from tests.sim.process import Process
 from tests.sim.truth import capacity_faults, collide
 from tests.sim.weather import Weather
+from tests.virtual_time import VirtualClock
 
 Place = tuple[VppbId, BindTarget]
 
@@ -91,6 +94,8 @@ class Checker:
         harm, plant.harm = plant.harm, []
         for each in harm:
             self.fail(f"harm: {each}")
+        if self.mirror.index.compositions:
+            self._compositions_keep_apart(plant)
         for double in plant.doubles():
             if double.ours:
                 self.fail(f"two hosts reach one unit: {double}")
@@ -103,6 +108,15 @@ class Checker:
             if owners and not self._is_meddled(plant, owners):
                 self.fail(f"contents of {owners} were sanitized")
         self._nothing_unexplained()
+
+    def _compositions_keep_apart(self, plant: Plant) -> None:
+        """No device of a composition is reachable by a host of another one."""
+        wanted = self.wanted()
+        held = {vppb: target for vppb, target in plant.held().items()
+                if (vppb, target) in wanted and plant.is_ours(vppb)}  # fmt: skip
+        for each in strangers(self.mirror.index, plant, held):
+            self.fail(f"compositions meet: {each}")
+        self.counts["compositions held apart"] += len(self.mirror.index.compositions)
 
     @staticmethod
     def _is_meddled(plant: Plant, places: list[Place]) -> bool:
@@ -245,14 +259,22 @@ class Checker:
     def _taken_back(self, before: Operation) -> None:
         self.stopped.add(before.id)
         self.counts["taken back"] += 1
+        joined = {after for _, after in before.joined}
         for binding in before.granted:
             recorded = self.mirror.index.bindings.get(binding.vppb)
             gone = recorded is None or before.uri not in recorded.holders
+            if gone and before.take_back is TakeBack.COMPOSITION and binding not in joined:
+                gone = recorded is None or recorded.unit != binding.unit
             self.expect(gone, f"operation {before.id} was taken back, {recorded} is still wanted")
+        for uri in before.made:
+            there = uri in self.mirror.spaces[Space.DOCUMENT]
+            self.expect(not there, f"operation {before.id} was taken back, {uri} is still there")
+        self.counts["compositions taken back"] += before.take_back is TakeBack.COMPOSITION
         for part in before.allocated:
             wanted = self.mirror.index.allocations.get(part.target) == part
             self.expect(not wanted, f"operation {before.id} was taken back, {part} is still wanted")
-        raw = self.mirror.spaces[Space.DOCUMENT].get(before.uri)
+        spaces = self.mirror.spaces
+        raw = spaces[Space.DOCUMENT].get(before.uri) or spaces[Space.OVERLAY].get(before.uri)
         left = members(raw) & set(before.added) if raw is not None else set()
         self.expect(not left, f"operation {before.id} was taken back, {left} are still members")
 
@@ -267,18 +289,17 @@ class Checker:
         wanted = self.wanted()
         for binding in before.granted:
             place = (binding.vppb, binding.target)
-            bound = place not in wanted or self.is_bound(before.fabric, place)
+            bound = place not in wanted or self.is_bound(binding.fabric, place)
             self.expect(bound, f"operation {before.id} ends, but {place} is not bound")
         for binding in before.released:
             place = (binding.vppb, binding.target)
             passed_on = place in wanted or place in self.releasing()
-            free = passed_on or not self.is_bound(before.fabric, place)
+            free = passed_on or not self.is_bound(binding.fabric, place)
             self.expect(free, f"operation {before.id} ends, but {place} is still bound")
 
     def _parts_ended(self, before: Operation) -> None:
         index = self.mirror.index
-        plant = self.plant(before.fabric)
-        exist = plant.allocated()
+        exist = {target: has for plant in self.plants for target, has in plant.allocated().items()}
         for part in before.allocated:
             wanted = index.allocations.get(part.target) == part
             there = exist.get(part.target) == (part.size_mib, part.shareable)
@@ -310,6 +331,9 @@ class Checker:
         self._established &= self.wanted()
         wrong = broken(index)
         self.expect(wrong is None, f"durable state breaks a rule: {wrong}")
+        if index.compositions or index.reservations:
+            mixed = mixed_up(index, VirtualClock().wall_s())
+            self.expect(mixed is None, f"compositions are mixed up: {mixed}")
 
     # -- states -------------------------------------------------------------------------------
 
@@ -330,6 +354,10 @@ class Checker:
             mine = state.comparable()
             unequal = [part for part in fresh if mine[part] != fresh[part]]
             self.expect(not unequal, f"{name} differs from a rebuilt state in {unequal}")
+        if self.weather.composing:
+            wrong = next(untold(self.process, self.mirror.index), None)
+            self.expect(wrong is None, f"blocks are not told as they are: {wrong}")
+            self.counts["blocks and pools compared"] += 1
         self.counts["rebuilt"] += 1
 
     def _same_spaces(self) -> bool:
@@ -362,14 +390,14 @@ class Checker:
 
 
 def members(raw: bytes) -> set[str]:
-    """Return everything that a Zone, Connection or EndpointGroup names."""
+    """Return everything that a Zone, Connection, EndpointGroup or system of blocks names."""
     return set(_links(msgspec.json.decode(raw)))
 
 
 def _links(value: Any) -> Iterator[str]:
     document = value.get("Links") or {}
     for name in ("Endpoints", "InitiatorEndpoints", "TargetEndpoints", "InitiatorEndpointGroups",
-                 "TargetEndpointGroups"):  # fmt: skip
+                 "TargetEndpointGroups", "ResourceBlocks"):  # fmt: skip
         yield from (each["@odata.id"] for each in document.get(name) or ())
     for kind in ("MemoryChunk", "MemoryRegion", "Volume"):
         for row in value.get(f"{kind}Info") or ():

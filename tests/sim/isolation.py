@@ -42,7 +42,7 @@ class _View:
         }
         self.held: Held = defaultdict(set)
         for zone in index.zones.values():
-            if _routes(zone) and self._binds(zone.fabric):
+            if routes(zone) and self._binds(zone.fabric):
                 for unit in self._units(zone.endpoints):
                     self.held[unit] |= {(host, zone.id) for host in self._hosts(zone.endpoints)}
         for connection in index.connections.values():
@@ -136,7 +136,7 @@ class _View:
         units, hosts = self._units(zone.endpoints), self._hosts(zone.endpoints)
         only = sorted(units & self.exclusive)
         if self._binds(zone.fabric) and only:
-            if _routes(zone) and len(hosts) > 1:
+            if routes(zone) and len(hosts) > 1:
                 yield f"{zone.id} has {sorted(hosts)} together with {only}"
             if zone.zone_type is ZoneType.DEFAULT and zone.routing:
                 yield f"Default zone {zone.id} routes and holds {only}"
@@ -186,7 +186,7 @@ class _View:
         for volume in volumes:
             if targets and volume.subsystem not in units and volume.id not in units:
                 yield f"{connection.id} grants {volume.id} of another target"
-        zones = [set(zone.endpoints) for zone in index.zones.values() if _routes(zone)]
+        zones = [set(zone.endpoints) for zone in index.zones.values() if routes(zone)]
         zoned = set[str]().union(*zones)
         for one in initiators:
             for other in targets:
@@ -197,7 +197,7 @@ class _View:
     def _bound_wrong(self, connection: Connection) -> Iterator[str]:
         index = self.index
         initiators, targets = self._ends(connection)
-        zones = [set(zone.endpoints) for zone in index.zones.values() if _routes(zone)]
+        zones = [set(zone.endpoints) for zone in index.zones.values() if routes(zone)]
         for one in set(initiators) & index.endpoints.keys():
             for other in set(targets) & index.endpoints.keys():
                 if not any({one, other} <= members for members in zones):
@@ -282,7 +282,8 @@ class _View:
                 yield f"{grant.id} holds {grant.unit}, which binds otherwise"
 
 
-def _routes(zone: Zone) -> bool:
+def routes(zone: Zone) -> bool:
+    """Whether members of the zone reach each other by it."""
     default = zone.zone_type is ZoneType.DEFAULT and zone.routing
     return zone.zone_type is ZoneType.ENDPOINTS or default
 

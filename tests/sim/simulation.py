@@ -172,6 +172,7 @@ class World:
         if self.checker.process is None:
             await self.start()
         await self._converge("at rest")
+        await self._end_reservations()
         tags = self._tags()
         await self.crash(0.0)
         await self._converge("after one more crash")
@@ -230,10 +231,25 @@ class World:
             loop.violations or loop.foreign or loop.foreign_parts for loop in kernel.loops.values()
         ):
             found.append("violations or foreign bindings are reported")
+        over_s = self.clock.wall_s() - 2.0
+        found += [f"{each.id} is over, and still there"
+                  for each in checker.mirror.index.reservations.values()
+                  if each.expires_s < over_s]  # fmt: skip
         finished = len(checker.mirror.operations)
         if finished > self.weather.finished_kept + 1:
             found.append(f"{finished} operations are kept")
         return found
+
+    async def _end_reservations(self) -> None:
+        """Give up what would end by itself sometime, and change ETags then."""
+        process = self.checker.process
+        if process is None:
+            return
+        for uri in [*self.checker.mirror.index.reservations]:
+            request = Request("DELETE", uri, headers={"x-auth-token": "u1"})
+            response = await process.service.handle(request)
+            over = response.status in (204, 404)
+            self.checker.expect(over, f"{uri} can not be given up: {response.status}")
 
     async def _tasks_have_ended(self) -> None:
         process = self.checker.process

@@ -5,7 +5,7 @@ shows (STYLE section 11).
 """
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redfish_fm.drivers.virtual.faults import Rates
 from redfish_fm.drivers.virtual.refusals import PERMISSIVE, Forgets
@@ -64,6 +64,8 @@ class Weather:
     """How often a host is turned off, is off for a while, or starts anew."""
     part_every_s: float = 0.0
     """How often the next command about contents or capacity goes wrong."""
+    composing: bool = False
+    """Whether clients make systems of resource blocks besides all else."""
     focus: str = ""
     """What clients mostly do: "" anything, else one of clients.FOCI."""
     clients: int = 3
@@ -100,7 +102,7 @@ def draw(seed: int, steps: int = 100) -> Weather:
     rng = stream(f"weather {seed}")
     lies = rng.random() < 0.15
     foreign = rng.random() < 0.15
-    return Weather(
+    drawn = Weather(
         seed=seed,
         hosts=rng.choice((2, 2, 3)),
         gpus=rng.choice((0, 1, 2)),
@@ -143,6 +145,19 @@ def draw(seed: int, steps: int = 100) -> Weather:
         # Of its own stream: what older seeds decided stays as it was.
         host_every_s=stream(f"hosts {seed}").choice((0.0, 2.0, 8.0)),
     )
+    return _composing(drawn, stream(f"composing {seed}"))
+
+
+def _composing(drawn: Weather, rng: random.Random) -> Weather:
+    """Let clients compose in some seeds, mostly little else, with more to compose of."""
+    if rng.random() >= 0.35:
+        return drawn
+    if rng.random() < 0.3:
+        return replace(drawn, composing=True)
+    return replace(
+        drawn, composing=True, focus="compose", hosts=rng.choice((2, 3, 4)),
+        gpus=rng.choice((2, 3, 4)), vppbs=rng.choice((4, 8)),
+    )  # fmt: skip
 
 
 def _forgets(rng: random.Random) -> frozenset[Forgets]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from redfish_fm.fabric.values import Chunk, Region, Role, ZoneType
+from tests.sim.compose_wishes import Compositions
 from tests.sim.process import Process
 from tests.sim.storage_wishes import Storage
 from tests.sim.wishing import Wishes, refs
@@ -23,6 +24,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
     groups = Groups(client)
     hands = Hands(client)
     storage = Storage(client)
+    composed = Compositions(client)
     tables: dict[str, list[tuple[int, Wish]]] = {
         "zones": [
             (5, client.post_zone), (3, client.patch_zone), (4, client.add), (3, client.remove),
@@ -44,6 +46,11 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         "hands": [
             (3, hands.bind), (2, hands.free), (2, hands.default_members), (2, hands.route),
         ],
+        "compose": [
+            (6, composed.compose), (3, composed.give_back), (4, composed.add), (3, composed.remove),
+            (3, composed.expand), (3, composed.patch), (5, composed.ask), (4, composed.reserve),
+            (1, composed.forget), (1, composed.lasting),
+        ],
         "others": [
             (2, client.delete_task), (1, client.read_task), (1, client.race), (1, client.describe),
             (2, client.odd_zone),
@@ -53,11 +60,12 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         (weight * (6 if name == focus else 1), wish)
         for name, wishes in tables.items()
         for weight, wish in wishes
-        if name != "storage" or storage.exists
+        if (name != "storage" or storage.exists)
+        and (name != "compose" or client.checker.weather.composing)
     ]
 
 
-FOCI = ("zones", "memory", "storage", "groups", "hands")
+FOCI = ("zones", "memory", "storage", "groups", "hands", "compose")
 
 
 class Memory(Wishes):

@@ -101,6 +101,16 @@ async def test_secrets_are_in_a_table_of_their_own_and_nowhere_else(store, tmp_p
             assert "/redfish/v1/x" not in repr(row)
 
 
+@pytest.mark.parametrize("later", [b"other", None])
+async def test_a_secret_that_was_replaced_or_deleted_is_in_no_file_any_more(store, tmp_path, later):
+    secret, uri = b"$scrypt$very-recognisable", "/redfish/v1/x"
+    await store.commit(0, [change(1, edit(uri, None, secret, Space.SECRET))])
+    await store.commit(1, [change(2, edit(uri, secret, later, Space.SECRET))])
+    await store.close()
+    for path in (tmp_path / "state").iterdir():
+        assert b"recognisable" not in path.read_bytes(), path.name
+
+
 async def test_the_feeds_size_is_kept_exactly(store, tmp_path):
     seq = 0
     for number in range(200):

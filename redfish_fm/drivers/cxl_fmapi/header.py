@@ -111,9 +111,11 @@ def decode(data: bytes, dialect: Dialect | None = None) -> Message:
     first, tag, opcode, _, eighth, code, status = _HEADER.unpack_from(data)
     spoken = dialect or dialect_of(first) or Dialect.SPEC
     jrl = spoken is Dialect.JRL
-    category = first >> 4 if jrl else first & 0xF
+    category, other = (first >> 4, first & 0xF) if jrl else (first & 0xF, first >> 4)
     if category not in (Category.REQUEST, Category.RESPONSE):
         raise Malformed(f"a message of category {category}")
+    if category == Category.REQUEST and other == Category.RESPONSE:
+        raise Malformed("an answer of the other dialect")
     background = eighth & 1 if jrl else eighth >> 7
     return Message(
         Category(category), tag, opcode, bytes(data[SIZE:end]), code, bool(background), status

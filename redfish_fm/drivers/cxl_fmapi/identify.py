@@ -76,13 +76,14 @@ class IdentityForm:
     def decode(self, data: bytes) -> Identity:
         """Return the identity; a longer payload is padding."""
         if len(data) >= FULL:
-            *head, kind = _FULL.unpack_from(data)
-            return Identity(*head, _known(kind))
+            vid, did, svid, sid, serial, exponent, kind = _FULL.unpack_from(data)
+            return Identity(vid, did, svid, sid, serial, exponent, _known(kind))
         if len(data) == WITHOUT_TYPE:
-            return Identity(*_WITHOUT_TYPE.unpack(data), None, WITHOUT_TYPE)
+            vid, did, svid, sid, serial, exponent = _WITHOUT_TYPE.unpack(data)
+            return Identity(vid, did, svid, sid, serial, exponent, None, WITHOUT_TYPE)
         if len(data) == SHORT:
-            *head, kind = _SHORT.unpack(data)
-            return Identity(*head, _known(kind), SHORT)
+            vid, did, svid, sid, serial, exponent, kind = _SHORT.unpack(data)
+            return Identity(vid, did, svid, sid, serial, exponent, _known(kind), SHORT)
         raise Malformed(f"Identify has 14, 17 or 18 bytes, got {len(data)}")
 
 

@@ -118,9 +118,9 @@ class Layout(Generic[T]):
         self.record = record
         self.size: int = record.SIZE  # type: ignore[attr-defined]
         self.fields = fields_of(record)
-        self._slots = _slots(self.fields)
-        self._struct = struct.Struct(_format(self._slots, self.size))
-        number = {place: index for index, place in enumerate(self._slots)}
+        slots = _slots(self.fields)
+        self._struct = struct.Struct(_format(slots, self.size))
+        number = {place: index for index, place in enumerate(slots)}
         self._fixed = tuple(
             _Fixed(each, each.place, number[each.place.offset, each.place.size])
             for each in self.fields
@@ -132,7 +132,7 @@ class Layout(Generic[T]):
         self._tails = tuple(
             _tail(each.place, number) for each in self.fields if not isinstance(each.place, At)
         )
-        self._blank = tuple(0 if size in _CODES else bytes(size) for _, size in self._slots)
+        self._blank = tuple(b"" if code[0].isdigit() else 0 for code in slots.values())
 
     def encode(self, value: T) -> bytes:
         """Return the bytes of a record. Raises Malformed when a field does not fit."""
@@ -165,21 +165,31 @@ class Layout(Generic[T]):
         return self.record(*values)
 
 
-def _slots(fields: tuple[Field, ...]) -> list[tuple[int, int]]:
-    """Return the (offset, size) of everything in the fixed part, each once, in order."""
-    places = [each.place for each in fields]
-    fixed = [each for each in places if isinstance(each, At)]
-    counts = [each.count for each in places if isinstance(each, Counted)]
-    return sorted({(each.offset, each.size) for each in [*fixed, *counts]})
+def _is_raw(kind: Any) -> bool:
+    """Return whether a field is kept in bytes rather than in an integer."""
+    return (get_origin(kind) or kind) in (bytes, UUID, frozenset)
 
 
-def _format(slots: list[tuple[int, int]], size: int) -> str:
+def _slots(fields: tuple[Field, ...]) -> dict[tuple[int, int], str]:
+    """Return what struct calls each (offset, size) of the fixed part, once each, in order."""
+    found: dict[tuple[int, int], str] = {}
+    for each in fields:
+        if isinstance(each.place, At):
+            key = each.place.offset, each.place.size
+            found[key] = f"{key[1]}s" if _is_raw(each.kind) else _CODES[key[1]]
+        elif isinstance(each.place, Counted):
+            count = each.place.count
+            found[count.offset, count.size] = _CODES[count.size]
+    return dict(sorted(found.items()))
+
+
+def _format(slots: dict[tuple[int, int], str], size: int) -> str:
     """Return the struct format of the slots, with reserved bytes between them."""
     parts, end = ["<"], 0
-    for offset, length in slots:
+    for (offset, length), code in slots.items():
         if offset < end or offset + length > size:
             raise TypeError(f"a field at {offset:#x} overlaps another, or leaves the record")
-        parts.append(f"{offset - end}x" + _CODES.get(length, f"{length}s"))
+        parts.append(f"{offset - end}x{code}")
         end = offset + length
     return "".join([*parts, f"{size - end}x"])
 
@@ -193,6 +203,7 @@ class _Fixed:
         self.shift = place.shift
         self._largest = place.largest
         self._kind = get_origin(field.kind) or field.kind
+        self._raw = _is_raw(field.kind)
         self._size = place.size
         self.mask = place.largest if place.bits else 0
         self.convert: Callable[[Any], Any] | None = None
@@ -208,7 +219,7 @@ class _Fixed:
 
     def write(self, raw: list[Any], value: Any) -> None:
         """Put `value` into its slot."""
-        if self._kind in (bytes, UUID, frozenset):
+        if self._raw:
             raw[self.slot] = self._bytes(value)
             return
         if not 0 <= value <= self._largest:

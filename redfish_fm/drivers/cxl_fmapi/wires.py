@@ -40,6 +40,12 @@ class Wire(Protocol):
     """One connection's way of speaking."""
 
     dropped: Counter[str]
+    dialect: Dialect | None
+
+    @property
+    def held_bytes(self) -> int:
+        """Return the size of what waits for its end."""
+        ...
 
     def send(self, sending: Sending) -> list[bytes]:
         """Return what to write, each piece by one call. Raises Malformed for what does not fit."""
@@ -54,8 +60,14 @@ class FrameWire:
     """Frames of 2 + 1 + 1 bytes; the dialect is always that of the standard."""
 
     def __init__(self) -> None:
+        self.dialect: Dialect | None = Dialect.SPEC
         self._buffer = bytearray()
         self.dropped: Counter[str] = Counter()
+
+    @property
+    def held_bytes(self) -> int:
+        """Return the size of what waits for its end."""
+        return len(self._buffer)
 
     def send(self, sending: Sending) -> list[bytes]:
         """Return the one frame."""
@@ -66,7 +78,7 @@ class FrameWire:
         self._buffer += data
         arrivals, at = [], 0
         while len(self._buffer) - at >= frames.HEAD:
-            length = frames.length_of(self._buffer[at : at + 2])
+            length = frames.length_of(bytes(self._buffer[at : at + 2]))
             if len(self._buffer) - at < length:
                 break
             frame = frames.decode(bytes(self._buffer[at : at + length]))
@@ -82,7 +94,10 @@ class FrameWire:
 
 
 class MctpWire:
-    """Packets of 68 bytes. `dialect` is None until an answer shows it."""
+    """Packets of 68 bytes. `dialect` is None until an answer shows it.
+
+    The MCTP tag of a message is the next of eight; answers are told apart by their CCI tags.
+    """
 
     def __init__(
         self,
@@ -95,6 +110,7 @@ class MctpWire:
         self._own_eid = own_eid
         self._peer_eid = peer_eid
         self._sequence = 0
+        self._tag = 0
         self._buffer = bytearray()
         body_max = 1 + header.SIZE + message_bytes_max + mctp.PAYLOAD_BYTES
         self._bodies = mctp.Reassembler(body_max)
@@ -110,8 +126,9 @@ class MctpWire:
         message = sending.message
         data = header.encode(message, self.dialect or Dialect.SPEC)
         owner = message.category is header.Category.REQUEST
-        route = mctp.Route(self._peer_eid, self._own_eid, message.tag & 7, owner)
+        route = mctp.Route(self._peer_eid, self._own_eid, self._tag, owner)
         packets = mctp.packetize(bytes((sending.message_type,)) + data, route, self._sequence)
+        self._tag = (self._tag + 1) % 8
         self._sequence = (self._sequence + len(packets)) % 4
         return packets
 

@@ -30,6 +30,7 @@ from redfish_fm.drivers.virtual.refusals import (
 )
 from redfish_fm.drivers.virtual.state import Action, LateCommand, PortCondition, VirtualState
 from redfish_fm.drivers.virtual.switch import SimulatedSwitch
+from redfish_fm.fabric.link_errors import LinkErrors
 from redfish_fm.fabric.model import (
     Allocate,
     Bind,
@@ -37,7 +38,6 @@ from redfish_fm.fabric.model import (
     Deallocate,
     FabricKind,
     Inventory,
-    LinkErrors,
     PartState,
     PortId,
     PortState,

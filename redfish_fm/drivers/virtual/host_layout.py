@@ -101,4 +101,5 @@ class HostLayout:
             nqn=self._identities.host_nqn(group.nqn if alone else None, made, uuid, path),
             part=host_hardware.machine(self._identities, group, made),
             bmc=host_hardware.bmc(self._identities, group, made),
+            hot_plug=group.hot_plug,
         )

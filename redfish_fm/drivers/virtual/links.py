@@ -7,7 +7,8 @@ of events and nothing else: equal events, equal counts.
 
 from dataclasses import dataclass, field
 
-from redfish_fm.fabric.model import Link, LinkErrors
+from redfish_fm.fabric.link_errors import LinkErrors
+from redfish_fm.fabric.model import Link
 
 TRAINING_S = 0.05
 """Usual time from detection to L0: PCIe allows 100 ms, and a cold start should not wait."""

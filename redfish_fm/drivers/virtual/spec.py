@@ -87,6 +87,9 @@ class HostSpec(_Strict, frozen=True):
     manufacturer: str = "redfish_fm"
     detail: Literal["full", "core"] = "full"
     """How much of it is shown: everything in it, or only system, processors, chassis and BMC."""
+    hot_plug: bool = True
+    """Whether devices may come and go while it has power; else its blocks change only while it is
+    off."""
 
 
 class LdsSpec(_Strict, frozen=True):

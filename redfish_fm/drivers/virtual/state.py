@@ -42,13 +42,12 @@ from redfish_fm.drivers.virtual.tables import (
     read_target,
     residue_text,
 )
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
 from redfish_fm.fabric.model import (
-    NO_ERRORS,
     Allocate,
     Bind,
     BindTarget,
     Deallocate,
-    LinkErrors,
     Media,
     PortId,
     Sanitize,

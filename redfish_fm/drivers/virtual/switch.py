@@ -22,14 +22,13 @@ from redfish_fm.drivers.virtual.links import (
 )
 from redfish_fm.drivers.virtual.refusals import Forgets, Refusal, Refused, describe
 from redfish_fm.drivers.virtual.state import PortCondition
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
 from redfish_fm.fabric.model import (
     LD_FM_OWNED,
-    NO_ERRORS,
     Bind,
     BindTarget,
     CableState,
     FunctionType,
-    LinkErrors,
     Port,
     PortId,
     PortRole,

@@ -38,7 +38,8 @@ from pathlib import Path
 from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.contents import Residue
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.model import BindTarget, LinkErrors, Qos
+from redfish_fm.fabric.link_errors import LinkErrors
+from redfish_fm.fabric.model import BindTarget, Qos
 
 VERSION = 6
 

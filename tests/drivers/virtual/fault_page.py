@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from redfish_fm.drivers.virtual.fault_kinds import FaultKind, Given, Parameter
 from redfish_fm.drivers.virtual.fault_table import FAULTS
-from redfish_fm.fabric.model import NO_ERRORS, CableState, LinkErrors
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
+from redfish_fm.fabric.model import CableState
 from redfish_fm.mapping.metrics_ports import switch_metrics
 
 HEAD = """\

@@ -14,12 +14,11 @@ from redfish_fm.drivers.virtual.orders import FaultDesk
 from redfish_fm.drivers.virtual.state import virtual_db
 from redfish_fm.fabric.equipment import Cable, SwitchHardware
 from redfish_fm.fabric.hardware import Part
+from redfish_fm.fabric.link_errors import NO_ERRORS, LinkErrors
 from redfish_fm.fabric.model import (
-    NO_ERRORS,
     CableState,
     Inventory,
     Link,
-    LinkErrors,
     PortId,
     PortState,
 )

@@ -1,0 +1,162 @@
+"""Resource blocks that clients make: of other blocks, or of resources that no block has yet.
+
+Pure. Redfish: ResourceBlock.v1_4_3 Links.SupplyingResourceBlocks; Manifest.v1_1_2 ComposeResource,
+DecomposeResource and RegisterResourceBlock. A composed block is one choice for a system, with all
+that its components bring; these are nobody else's from then on. Hosts and what is shared part by
+part are not put into blocks of blocks: a host is what a system runs on, and parts are cut anew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from redfish_fm.fabric.block_rules import check_blocks
+from redfish_fm.fabric.composition import Block
+from redfish_fm.mapping import refusals
+from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.read import members
+from redfish_fm.mapping.read_compositions import DEVICES, read_block
+from redfish_fm.mapping.rendering import refs
+from redfish_fm.mapping.resources import document_edit, new_document, stored
+from redfish_fm.mapping.uris import RESOURCE_BLOCKS
+from redfish_fm.mapping.violations import to_error
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.writes import OutcomeKind, Write
+
+SUPPLYING = "Links/SupplyingResourceBlocks"
+_STATUS = {
+    "CompositionState": "Unused",
+    "Reserved": False,
+    "NumberOfCompositions": 0,
+    "SharingCapable": False,
+    "MaxCompositions": 1,
+}
+
+
+def create(write: Write, tip: Tip) -> Draft:
+    """Return the draft of POST ResourceBlocks: of other blocks, or of resources in none."""
+    if members(write.body, SUPPLYING) or "ResourceBlockType" not in write.body:
+        return compose(write.body, tip)
+    return register(write.body, tip)
+
+
+def delete(write: Write, tip: Tip) -> Draft:
+    """Return the draft of DELETE of a client's block."""
+    return decompose(write.uri, tip)
+
+
+def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
+    """Return the draft of a block made of others. Raises RedfishError with every reason."""
+    supplying = members(body, SUPPLYING)
+    if not supplying:
+        told = messages.property_missing("SupplyingResourceBlocks", f"#/{SUPPLYING}")
+        raise refusals.bad_content(told)
+    told = [*_unfit(supplying, tip)]
+    if told:
+        raise refusals.bad_content(*told)
+    violations = check_blocks(
+        tip.index,
+        "",
+        supplying,
+        supplying,
+        expands=True,
+        now_s=tip.wall_s(),
+        reservation=None,
+        status=tip.status,
+        at=f"/{SUPPLYING}",
+    )
+    if violations:
+        raise to_error(violations)
+    types = {kind.value for each in supplying for kind in tip.index.blocks[each].types}
+    uri, document = _document(body, sorted(types), tip)
+    document["Links"] = {
+        **(document.get("Links") or {}),
+        "SupplyingResourceBlocks": refs(supplying),
+    }
+    document |= _linked(supplying, tip)
+    return _made(uri, document, tip)
+
+
+def register(body: Mapping[str, Any], tip: Tip) -> Draft:
+    """Return the draft of a block for resources that are in none. Raises RedfishError."""
+    types = body.get("ResourceBlockType")
+    if not types:
+        raise refusals.bad_content(
+            messages.property_missing("ResourceBlockType", "#/ResourceBlockType")
+        )
+    uri, document = _document(body, types, tip)
+    block = read_block(uri, document, tip.facts)
+    named = [(name, link) for name in DEVICES for link in members(body, name)]
+    if not named:
+        told = messages.property_missing("Processors", "#/Processors")
+        raise refusals.bad_content(told)
+    told = [
+        refusals.missing_reference(link, f"#/{name}")
+        for name, link in named
+        if not tip.exists(link)
+    ]
+    if told:
+        raise refusals.bad_content(*told)
+    _refuse_had(block, tip)
+    return _made(uri, document, tip)
+
+
+def decompose(uri: str, tip: Tip) -> Draft:
+    """Return the draft that deletes a client's block. Raises RedfishError (409) while it is used."""
+    stored(tip, uri)
+    if not tip.is_wanted(uri):
+        raise refusals.not_deletable()
+    index = tip.index
+    for holder in sorted(index.compositions_of_block(uri) | index.consumers_of_block(uri)):
+        told = messages.property_value_resource_conflict("@odata.id", uri, holder, "#/@odata.id")
+        raise RedfishError(409, (told, messages.resource_in_use()))
+    for holder in index.reservations_of_block(uri, tip.wall_s()):
+        told = messages.property_value_resource_conflict("@odata.id", uri, holder, "#/@odata.id")
+        raise RedfishError(409, (told, messages.resource_in_use()))
+    return Draft(OutcomeKind.DELETED, uri, (document_edit(tip, uri, None),))
+
+
+def _document(
+    body: Mapping[str, Any], types: Sequence[str], tip: Tip
+) -> tuple[str, dict[str, Any]]:
+    uri, document = new_document("ResourceBlock", RESOURCE_BLOCKS, body, tip)
+    document |= {
+        "ResourceBlockType": list(types),
+        "CompositionStatus": dict(_STATUS),
+        "Status": {"State": "Enabled", "Health": "OK"},
+    }
+    return uri, document
+
+
+def _made(uri: str, document: Mapping[str, Any], tip: Tip) -> Draft:
+    return Draft(OutcomeKind.CREATED, uri, (document_edit(tip, uri, document),))
+
+
+def _unfit(supplying: Sequence[str], tip: Tip) -> Iterator[Message]:
+    """Tell which blocks can be no component of another one."""
+    for position, name in enumerate(supplying):
+        block = tip.index.blocks.get(name)
+        if block is not None and (block.computes or block.sharing or block.supplying):
+            place = f"{SUPPLYING}/{position}"
+            yield messages.property_value_incorrect(place, name, f"#/{place}")
+
+
+def _linked(supplying: Sequence[str], tip: Tip) -> dict[str, Any]:
+    """Return what the components link, together."""
+    found: dict[str, Any] = {}
+    for name in DEVICES:
+        links = [link for each in supplying for link in members(tip.document(each) or {}, name)]
+        if links:
+            found[name] = refs(dict.fromkeys(links))
+    return found
+
+
+def _refuse_had(block: Block, tip: Tip) -> None:
+    """Raise RedfishError (409) where another block has what this one is to bring."""
+    had = sorted({each for unit in block.units for each in tip.index.blocks_of_unit(unit)})
+    if had:
+        told = [
+            messages.property_value_resource_conflict("ResourceBlockType", block.id, each, "#")
+            for each in had
+        ]
+        raise RedfishError(409, (*told, messages.resource_in_use()))

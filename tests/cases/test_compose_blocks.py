@@ -1,0 +1,127 @@
+"""Blocks that clients make: of other blocks, taken as one, and of what is in none."""
+
+from typing import Any
+
+import pytest
+
+from tests.cases.composing import (
+    BLOCKS,
+    COMPOSE,
+    SYSTEMS,
+    block,
+    everything,
+    free,
+    gpus,
+    made_of,
+    manifest,
+    of_blocks,
+    responses,
+    stanza,
+    state,
+    told,
+    undo,
+)
+from tests.cases.stack import Stack, a_stack
+from tests.control.builders import links
+from tests.virtual_time import in_virtual_time
+
+
+def of(*names: str, **more: Any) -> dict[str, Any]:
+    return {"Links": {"SupplyingResourceBlocks": links(*map(block, names))}, **more}
+
+
+async def composed(stack: Stack, *names: str) -> str:
+    body = manifest("Apply", stanza("ComposeResource", **of(*names, Id="pair")))
+    (found,) = responses(await stack.ask("POST", COMPOSE, body))
+    uri: str = found["@odata.id"]
+    return uri
+
+
+@in_virtual_time
+async def test_a_block_of_blocks_is_one_choice_with_all_that_they_bring() -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        pair = await composed(stack, "gpu1", "nvme1")
+        shown = await stack.get(pair)
+        assert shown["ResourceBlockType"] == ["Processor", "Storage"]
+        assert len(shown["Processors"]) == len(shown["Drives"]) == 1
+        assert await state(stack, "pair") == ("Unused", 0, False)
+        assert await state(stack, "gpu1") == ("Composed", 1, False)
+        part = await stack.get(block("gpu1"))
+        assert part["Pool"] == "Active"
+        assert part["Links"]["ConsumingResourceBlocks"] == links(pair)
+        system = await stack.made(SYSTEMS, of_blocks("host1", "pair"))
+        assert len(stack.rig.bound()) == 2
+        assert len((await stack.get(f"{system}/Processors"))["Members"]) == 2
+        assert await state(stack, "pair") == ("Composed", 1, False)
+        assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+        body = manifest("Apply", undo(pair, "DecomposeResource"))
+        (gone,) = responses(await stack.ask("POST", COMPOSE, body))
+        assert gone["@odata.id"] == pair
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_what_is_in_a_block_of_blocks_is_nobody_elses() -> None:
+    async with a_stack() as stack:
+        pair = await composed(stack, "gpu1", "nvme1")
+        for response in (
+            await stack.ask("POST", SYSTEMS, of_blocks("host1", "gpu1")),
+            await stack.ask("POST", BLOCKS, of("gpu1", "gpu2")),
+        ):
+            assert response.status == 409, response.body
+            assert pair in told(response)[0]["MessageArgs"]
+        system = await stack.made(SYSTEMS, gpus(1))
+        assert await made_of(stack, system) == ["host1", "gpu2"]
+        assert (await stack.ask("POST", SYSTEMS, gpus(1))).status == 409
+
+
+@in_virtual_time
+async def test_a_composed_block_in_use_stays() -> None:
+    async with a_stack() as stack:
+        pair = await composed(stack, "gpu1", "gpu2")
+        system = await stack.made(SYSTEMS, of_blocks("host1", "pair"))
+        response = await stack.ask("DELETE", pair)
+        assert response.status == 409
+        assert system in told(response)[0]["MessageArgs"]
+        body = manifest("Apply", undo(pair, "DecomposeResource"))
+        assert (await stack.ask("POST", COMPOSE, body)).status == 409
+
+
+@in_virtual_time
+async def test_a_composed_block_comes_and_goes_in_a_running_system() -> None:
+    async with a_stack() as stack:
+        await composed(stack, "gpu1", "gpu2")
+        system = await stack.made(SYSTEMS, of_blocks("host1", "nvme1"))
+        target = f"{system}/Actions/ComputerSystem."
+        body = {"ResourceBlock": {"@odata.id": block("pair")}}
+        assert (await stack.ask("POST", f"{target}AddResourceBlock", body)).status == 204
+        assert len(stack.rig.bound()) == 3
+        assert (await stack.ask("POST", f"{target}RemoveResourceBlock", body)).status == 204
+        assert len(stack.rig.bound()) == 1
+        assert await state(stack, "pair") == ("Unused", 0, False)
+
+
+@in_virtual_time
+@pytest.mark.parametrize("names", [("host1", "gpu1"), ("mem1",), ("none",), ("gpu1", "gpu1"), ()])
+async def test_only_whole_devices_make_a_block(names: tuple[str, ...]) -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        response = await stack.ask("POST", BLOCKS, of(*names))
+        assert response.status == 400, response.body
+        assert told(response)[0]["RelatedProperties"][0].startswith(
+            "#/Links/SupplyingResourceBlocks"
+        )
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_what_has_a_block_is_not_registered_again() -> None:
+    async with a_stack() as stack:
+        processor = (await stack.get(block("gpu1")))["Processors"]
+        request = {"ResourceBlockType": ["Processor"], "Processors": processor}
+        body = manifest("Apply", stanza("RegisterResourceBlock", **request))
+        response = await stack.ask("POST", COMPOSE, body)
+        assert response.status == 409
+        assert block("gpu1") in told(response)[0]["MessageArgs"]

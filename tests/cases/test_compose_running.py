@@ -1,0 +1,272 @@
+"""Compositions end to end: hardware behind it, two fabrics at once, refusals, tasks, crashes."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from redfish_fm.drivers.virtual.faults import Lost, Refuse, Slow
+from redfish_fm.fabric.model import Bind
+from redfish_fm.redfish.changes import Space
+from redfish_fm.store.memory import DurableState
+from tests.cases.composing import (
+    COMPOSE,
+    SYSTEMS,
+    acted,
+    bindings,
+    block,
+    commits,
+    everything,
+    free,
+    gpus,
+    holdings,
+    made_of,
+    manifest,
+    memory,
+    newest,
+    of_blocks,
+    stanza,
+    state,
+    tasks,
+    told,
+    undo,
+    wish,
+)
+from tests.cases.stack import Stack, a_stack
+from tests.virtual_time import in_virtual_time
+
+GIB = 1024
+OF_BOTH = {**gpus(2), **memory(64 * GIB)}
+"""Needs the PCIe and the CXL fabric of two-hosts; its LDs have 64 GiB each."""
+ADD, REMOVE = "ComputerSystem.AddResourceBlock", "ComputerSystem.RemoveResourceBlock"
+
+
+async def act(stack: Stack, system: str, action: str, name: str) -> Any:
+    body = {"ResourceBlock": {"@odata.id": block(name)}}
+    return await stack.ask("POST", f"{system}/Actions/{action}", body)
+
+
+@in_virtual_time
+async def test_one_operation_binds_on_two_fabrics_in_at_most_two_commits() -> None:
+    async with a_stack() as stack:
+        before = commits(stack)
+        system = await stack.made(SYSTEMS, OF_BOTH)
+        assert commits(stack) - before <= 2
+        assert len(stack.rig.bound("PCIe")) == 2
+        assert len(stack.rig.bound("CXL")) == 1
+        assert await made_of(stack, system) == ["host1", "gpu1", "gpu2", "mem1"]
+        assert await state(stack, "gpu1") == ("Composed", 1, False)
+        assert await state(stack, "mem1") == ("ComposedAndAvailable", 1, False)
+        await stack.rig.assert_equal_to_disk()
+        assert await tasks(stack) == []
+
+
+@in_virtual_time
+@pytest.mark.parametrize("fabric", ["PCIe", "CXL"])
+async def test_co_06_what_one_fabric_refuses_is_taken_back_on_both(fabric: str) -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        stack.rig.faults(fabric).next_apply(None, Refuse("bay is locked"))
+        response = await stack.ask("POST", SYSTEMS, OF_BOTH)
+        assert response.status == 409
+        assert "bay is locked" in json.dumps(told(response))
+        await free(stack)
+        assert await everything(stack) == before
+        stack.rig.assert_isolated()
+        # Nothing is left behind: the same goes through now.
+        await stack.made(SYSTEMS, OF_BOTH)
+
+
+@in_virtual_time
+async def test_a_slow_fabric_makes_a_task_of_it() -> None:
+    async with a_stack() as stack:
+        stack.rig.faults("CXL").next_apply(None, Slow(20.0))
+        response = await stack.ask("POST", SYSTEMS, OF_BOTH)
+        assert response.status == 202
+        monitor = response.headers["Location"]
+        (system,) = [
+            each["@odata.id"]
+            for each in (await stack.get(SYSTEMS))["Members"]
+            if not each["@odata.id"].endswith(("host1", "host2"))
+        ]
+        assert (await stack.get(system))["Status"]["State"] == "Starting"
+        assert (await state(stack, "gpu1"))[0] == "Composing"
+        await asyncio.sleep(40)
+        after = await stack.ask("GET", monitor)
+        assert (after.status, after.headers["Location"]) == (201, system)
+        assert (await stack.get(system))["Status"]["State"] == "Enabled"
+        assert (await state(stack, "gpu1"))[0] == "Composed"
+
+
+@in_virtual_time
+async def test_a_manifest_that_goes_on_as_a_task_tells_its_answer_there() -> None:
+    async with a_stack() as stack:
+        stack.rig.faults("CXL").next_apply(None, Slow(20.0))
+        response = await stack.ask("POST", COMPOSE, manifest("Apply", stanza(**OF_BOTH)))
+        assert response.status == 202
+        monitor = response.headers["Location"]
+        assert (await stack.ask("GET", monitor)).status == 202
+        await asyncio.sleep(40)
+        after = await stack.ask("GET", monitor)
+        assert after.status == 200
+        (found,) = json.loads(after.body)["Manifest"]["Stanzas"]
+        assert (await stack.get(found["Response"]["@odata.id"]))["SystemType"] == "Composed"
+
+
+@in_virtual_time
+@pytest.mark.parametrize("way", ["system", "task"])
+async def test_what_is_composed_slowly_can_be_given_up(way: str) -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        stack.rig.faults("PCIe").next_apply(None, Slow(20.0))
+        response = await stack.ask("POST", SYSTEMS, OF_BOTH)
+        (task,) = await tasks(stack)
+        system = (await stack.get(task))["Name"].rpartition(" ")[2]
+        assert response.status == 202
+        gone = await stack.ask("DELETE", system if way == "system" else task)
+        assert gone.status in (202, 204)
+        await free(stack)
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_a_system_under_change_takes_no_other_change() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        stack.rig.faults("PCIe").next_apply(None, Slow(20.0))
+        assert (await act(stack, system, ADD, "gpu2")).status == 202
+        (task,) = await tasks(stack)
+        for response in (
+            await act(stack, system, REMOVE, "gpu1"),
+            await stack.ask("PATCH", system, of_blocks("host1")),
+            await stack.ask("PATCH", system, memory(64 * GIB)),
+        ):
+            assert response.status == 409
+            assert task in json.dumps(told(response))
+
+
+@in_virtual_time
+async def test_one_device_more_or_less_leaves_the_others_alone() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, {**of_blocks("host1", "gpu1"), **memory(64 * GIB)})
+        pcie, cxl = newest(stack, "PCIe"), newest(stack, "CXL")
+        assert (await act(stack, system, ADD, "gpu2")).status == 204
+        assert [what for what, _ in acted(stack, "PCIe", pcie)] == ["bind"]
+        pcie = newest(stack, "PCIe")
+        assert (await act(stack, system, REMOVE, "gpu1")).status == 204
+        assert [what for what, _ in acted(stack, "PCIe", pcie)] == ["unbind"]
+        pcie = newest(stack, "PCIe")
+        assert (await stack.ask("PATCH", system, memory(64 * GIB))).status == 200
+        assert [what for what, _ in acted(stack, "CXL", cxl)] == ["bind"]
+        assert acted(stack, "PCIe", pcie) == []
+        assert len((await holdings(stack, system))["MemoryChunks"]) == 2
+
+
+@in_virtual_time
+async def test_a_patch_of_blocks_and_name_does_both() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1", Name="old"))
+        pcie = newest(stack, "PCIe")
+        body = of_blocks("host1", "gpu1", "nvme1", Name="new")
+        assert (await stack.ask("PATCH", system, body)).status == 200
+        assert (await stack.get(system))["Name"] == "new"
+        assert await made_of(stack, system) == ["host1", "gpu1", "nvme1"]
+        assert [what for what, _ in acted(stack, "PCIe", pcie)] == ["bind"]
+
+
+@in_virtual_time
+async def test_a_physical_host_is_given_what_it_needs_and_gives_it_back() -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        host = f"{SYSTEMS}/host2"
+        assert (await stack.ask("PATCH", host, OF_BOTH)).status == 200
+        assert await made_of(stack, host) == ["gpu1", "gpu2", "mem1"]
+        assert bindings(stack) == 3
+        assert (await act(stack, host, REMOVE, "mem1")).status == 204
+        assert stack.rig.bound("CXL") == {}
+        assert (await stack.ask("PATCH", host, of_blocks())).status == 200
+        await free(stack)
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_a_removed_appliance_takes_its_parts_along_and_nothing_else() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, {**of_blocks("host1", "mem2"), **memory(64 * GIB)})
+        assert len(stack.rig.bound("CXL")) == 2
+        assert (await act(stack, system, REMOVE, "mem1")).status == 204
+        assert len(stack.rig.bound("CXL")) == 1
+        found = await holdings(stack, system)
+        assert (found["MemoryChunks"], found["Connections"]) == ([], [])
+        # What was given back is another system's now.
+        await stack.made(SYSTEMS, {**of_blocks("host2"), **memory(64 * GIB, 4)})
+
+
+@in_virtual_time
+@pytest.mark.parametrize("fault", [Lost(), Slow(3.0)])
+@pytest.mark.parametrize("fabric", ["PCIe", "CXL"])
+async def test_after_a_crash_a_composition_is_whole(fabric: str, fault: Any) -> None:
+    durable = DurableState()
+    async with a_stack(durable=durable, crash=True) as stack:
+        stack.rig.faults(fabric).next_apply(None, fault, only=(Bind,))
+        asked = asyncio.create_task(stack.ask("POST", SYSTEMS, OF_BOTH))
+        await asyncio.sleep(0.3)
+        hardware = stack.rig.hardware
+        asked.cancel()
+    durable.sessions.clear()
+    async with a_stack(durable=durable, hardware=hardware) as stack:
+        for name in hardware:
+            await stack.rig.converged(name)
+        assert [len(stack.rig.bound(name)) for name in ("PCIe", "CXL")] == [2, 1]
+        stack.rig.assert_isolated()
+        system = f"{SYSTEMS}/{_made(durable)}"
+        assert await made_of(stack, system) == ["host1", "gpu1", "gpu2", "mem1"]
+        assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+
+
+def _made(durable: DurableState) -> str:
+    found = [uri for uri in durable.spaces[Space.DOCUMENT] if uri.startswith(f"{SYSTEMS}/")]
+    return found[0].rsplit("/", 1)[-1]
+
+
+@in_virtual_time
+async def test_a_manifest_moves_devices_from_one_system_to_another() -> None:
+    async with a_stack() as stack:
+        first = await stack.made(SYSTEMS, of_blocks("host1", "gpu1", "gpu2"))
+        before = commits(stack)
+        body = manifest(
+            "Apply",
+            undo(first, name="old"),
+            stanza(name="new", **of_blocks("host2", "gpu1")),
+        )
+        response = await stack.ask("POST", COMPOSE, body)
+        assert response.status == 200, response.body
+        assert commits(stack) - before <= 2
+        await stack.rig.converged()
+        (vppb,) = stack.rig.bound()
+        assert vppb.vcs == "2"
+        assert (await state(stack, "gpu2"))[0] == "Unused"
+        stack.rig.assert_isolated()
+
+
+@in_virtual_time
+async def test_a_manifest_composes_the_same_host_anew() -> None:
+    async with a_stack() as stack:
+        first = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        again = stanza(name="b", **of_blocks("host1", "gpu1"))
+        body = manifest("Apply", undo(first, name="a"), again)
+        assert (await stack.ask("POST", COMPOSE, body)).status == 200
+        await stack.rig.converged()
+        assert len(stack.rig.bound()) == 1
+        await stack.rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_a_drive_and_a_card_of_their_own() -> None:
+    async with a_stack() as stack:
+        body = {"Storage": wish(2, Drives=[{"CapacityBytes": 3_000_000_000_000}])}
+        system = await stack.made(SYSTEMS, body)
+        assert await made_of(stack, system) == ["host1", "nvme1", "nvme2"]
+        assert len(stack.rig.bound()) == 2

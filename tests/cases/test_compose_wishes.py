@@ -1,0 +1,273 @@
+"""Systems by what they need, out of every kind of pool; what can not be met, and what can not be."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from redfish_fm import worlds
+from redfish_fm.config import Config
+from redfish_fm.store.base import StoredState
+from tests.cases.composing import (
+    COMPOSE,
+    RESERVATIONS,
+    SERVICE,
+    SYSTEMS,
+    bindings,
+    block,
+    everything,
+    free,
+    gpus,
+    holdings,
+    made_of,
+    manifest,
+    memory,
+    of_blocks,
+    responses,
+    stanza,
+    told,
+    wish,
+)
+from tests.cases.stack import Stack, a_stack
+from tests.cases.test_memory import mixed
+from tests.control.builders import links
+from tests.redfish.builders import CATALOG
+from tests.virtual_time import in_virtual_time
+
+GIB = 1024
+UNMET = "RedfishFM.1.0.RequirementUnmet"
+
+
+@cache
+def ai_pod() -> worlds.World:
+    return worlds.source(Config(topology="ai-pod"), CATALOG)(StoredState(0, {}))
+
+
+def ours(**wishes: Any) -> dict[str, Any]:
+    return {"Oem": {"RedfishFM": wishes}}
+
+
+# -- what is given ---------------------------------------------------------------------------
+
+
+@in_virtual_time
+async def test_eight_gpus_two_tebibytes_and_a_drive_are_one_request() -> None:
+    async with a_stack(ai_pod()) as stack:
+        before = await everything(stack)
+        drive = {"Storage": wish(1)}
+        system = await stack.made(SYSTEMS, {"Name": "train", **gpus(8), **memory(1 << 20, 2), **drive})
+        names = await made_of(stack, system)
+        assert sum(name.startswith("gpu") for name in names) == 8
+        assert sum(name.startswith("nvme") for name in names) == 1
+        assert sum(name.startswith("appliance") for name in names) == 1
+        assert bindings(stack) == 11
+        found = await holdings(stack, system)
+        assert [len(found[name]) for name in ("Zones", "Connections", "MemoryChunks")] == [2, 2, 2]
+        assert (await stack.get(system))["Name"] == "train"
+        assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_named_blocks_and_wishes_go_together() -> None:
+    async with a_stack(ai_pod()) as stack:
+        system = await stack.made(SYSTEMS, {**of_blocks("gpu7", "host3"), **gpus(1)})
+        names = await made_of(stack, system)
+        assert names[:2] == ["gpu7", "host3"]
+        assert len(names) == 3
+        assert names[2] != "gpu7"
+
+
+@in_virtual_time
+async def test_memory_may_come_out_of_dynamic_capacity() -> None:
+    async with a_stack(mixed()) as stack:
+        before = await everything(stack)
+        # 512 MiB more than a pool of LDs can be cut into, and no fixed LD has it.
+        named = of_blocks("dynamic1")
+        system = await stack.made(SYSTEMS, {**named, **memory(512, 2)})
+        found = await holdings(stack, system)
+        assert len(found["MemoryRegions"]) + len(found["MemoryChunks"]) == 2
+        assert found["MemoryRegions"]
+        summary = (await stack.get(system))["MemorySummary"]["TotalSystemMemoryGiB"]
+        host = (await stack.get(system))["Links"]["SupplyingComputerSystems"][0]["@odata.id"]
+        own = (await stack.get(host))["MemorySummary"]["TotalSystemMemoryGiB"]
+        assert summary == own + 1
+        assert (await stack.ask("PATCH", system, memory(512))).status == 200
+        assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_namespaces_are_cut_and_attached() -> None:
+    async with a_stack(mixed()) as stack:
+        before = await everything(stack)
+        volumes = {"Volumes": wish(1, CapacityBytes=100 << 30)}
+        system = await stack.made(SYSTEMS, {"Storage": wish(2, **volumes)})
+        found = await holdings(stack, system)
+        assert (len(found["Volumes"]), len(found["Connections"])) == (2, 2)
+        assert bindings(stack) == 2
+        assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_mirrored_memory_says_which_parts_are_copies() -> None:
+    async with a_stack(ai_pod()) as stack:
+        body = memory(1 << 20, 2, **ours(MemoryPolicy="Mirrored"))
+        system = await stack.made(SYSTEMS, body)
+        shown = (await stack.get(system))["Oem"]["RedfishFM"]["Composition"]
+        chunks = [each["@odata.id"] for each in shown["MemoryChunks"]]
+        assert len(chunks) == 4
+        mirrors = [[each["@odata.id"] for each in row["Parts"]] for row in shown["Mirrors"]]
+        assert sorted(sum(mirrors, [])) == sorted(chunks)
+        for row in mirrors:
+            assert len({uri.split("/MemoryDomains/")[0] for uri in row}) == 2
+
+
+@in_virtual_time
+async def test_a_zone_of_blocks_confines_the_choice() -> None:
+    async with a_stack(ai_pod()) as stack:
+        zones = (await stack.get(f"{SERVICE}/ResourceZones"))["Members"]
+        zone = await stack.get(zones[-1]["@odata.id"])
+        inside = {each["@odata.id"] for each in zone["Links"]["ResourceBlocks"]}
+        body = {**gpus(2), "@Redfish.ZoneAffinity": zone["Id"]}
+        system = await stack.made(SYSTEMS, body)
+        assert {block(name) for name in await made_of(stack, system)} <= inside
+        refused = await stack.ask("POST", SYSTEMS, {**body, "@Redfish.ZoneAffinity": "none"})
+        assert refused.status == 400
+        assert told(refused)[0]["RelatedProperties"] == ["#/@Redfish.ZoneAffinity"]
+
+
+@in_virtual_time
+async def test_more_than_asked_for_is_given_only_where_client_and_operator_allow_it() -> None:
+    async with a_stack() as stack:
+        asked = memory(GIB)
+        more = {**asked, "@Redfish.AllowOverprovisioning": True}
+        assert (await stack.ask("POST", SYSTEMS, asked)).status == 409
+        operator = {"AllowOverprovisioning": False}
+        assert (await stack.ask("PATCH", SERVICE, operator)).status == 200
+        assert (await stack.ask("POST", SYSTEMS, more)).status == 409
+        assert (await stack.ask("PATCH", SERVICE, {"AllowOverprovisioning": True})).status == 200
+        await stack.made(SYSTEMS, more)
+
+
+# -- what can not be met ---------------------------------------------------------------------
+
+
+@in_virtual_time
+@pytest.mark.parametrize("kind", ["Preview", "PreviewReserve", "Apply"])
+async def test_co_05_each_unmet_requirement_is_told_with_its_stanza(kind: str) -> None:
+    async with a_stack(ai_pod()) as stack:
+        before = await everything(stack)
+        good = stanza(name="good", **gpus(1))
+        bad = stanza(name="s1", Name="n", **gpus(99), **memory(999_999_999))
+        response = await stack.ask("POST", COMPOSE, manifest(kind, good, bad))
+        assert response.status in (400, 409)
+        unmet = [each for each in told(response) if each["MessageId"] == UNMET]
+        assert [each["RelatedProperties"] for each in unmet] == [
+            ["#/Manifest/Stanzas/1/Request/Processors/Members/0"],
+            ["#/Manifest/Stanzas/1/Request/Memory/Members/0"],
+        ]
+        for message, requested in zip(unmet, ("99", "999999999 MiB"), strict=True):
+            assert message["MessageArgs"][1] == requested
+            assert message["MessageArgs"][2] not in ("", "not counted", requested)
+            assert "stanza s1" in message["Message"]
+        assert await everything(stack) == before
+        assert (await stack.get(RESERVATIONS))["Members"] == []
+
+
+@in_virtual_time
+async def test_a_preview_and_an_apply_say_the_same() -> None:
+    async with a_stack(ai_pod()) as stack:
+        before = await everything(stack)
+        body = manifest("Preview", stanza(Name="n", **gpus(4), **memory(1 << 20)))
+        (seen,) = responses(await stack.ask("POST", COMPOSE, body))
+        assert await everything(stack) == before
+        (done,) = responses(await stack.ask("POST", COMPOSE, {**body, "RequestType": "Apply"}))
+        assert done == seen
+        assert (await stack.get(done["@odata.id"]))["Links"]["ResourceBlocks"] == (
+            seen["Links"]["ResourceBlocks"]
+        )
+
+
+# -- what can not be read --------------------------------------------------------------------
+
+UNREADABLE = {
+    "count of nothing": ({"Processors": wish(0, ProcessorType="GPU")}, "@Redfish.RequestedCount"),
+    "count of a half": ({"Processors": wish(1.5, ProcessorType="GPU")}, "@Redfish.RequestedCount"),  # type: ignore[arg-type]
+    "no count": ({"Processors": {"Members": [{"ProcessorType": "GPU"}]}}, "@Redfish.RequestedCount"),
+    "empty type": ({"Processors": wish(1, ProcessorType="")}, "ProcessorType"),
+    "no type": ({"Processors": wish(1)}, "ProcessorType"),
+    "unknown type": ({"Processors": wish(1, ProcessorType="DSP")}, "ProcessorType"),
+    "no capacity": ({"Memory": wish(1)}, "CapacityMiB"),
+    "negative": ({"Memory": wish(1, CapacityMiB=-1)}, "CapacityMiB"),
+    "true": ({"Memory": wish(1, CapacityMiB=True)}, "CapacityMiB"),
+    "unheeded": ({"Memory": wish(1, CapacityMiB=1024, RankCount=2)}, "RankCount"),
+    "not ours": (
+        {"Memory": wish(1, CapacityMiB=1024, **ours(SameSwitch=True))},
+        "Oem/RedfishFM/SameSwitch",
+    ),
+    "no policy": (
+        {"Memory": wish(1, CapacityMiB=1024, **ours(MemoryPolicy="Cheap"))},
+        "Oem/RedfishFM/MemoryPolicy",
+    ),
+}
+
+
+@in_virtual_time
+@pytest.mark.parametrize("name", UNREADABLE)
+async def test_what_is_no_wish_is_refused_and_takes_nothing_away(name: str) -> None:
+    body, place = UNREADABLE[name]
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        before = await everything(stack)
+        (collection,) = body
+        for method, uri in (("POST", SYSTEMS), ("PATCH", system)):
+            response = await stack.ask(method, uri, body)
+            assert response.status == 400, response.body
+            assert told(response)[0]["RelatedProperties"] == [f"#/{collection}/Members/0/{place}"]
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+@pytest.mark.parametrize("body", [{}, {"Processors": {"Members": []}}, {"Name": "n"}])
+async def test_a_request_for_nothing_is_refused(body: dict[str, Any]) -> None:
+    async with a_stack() as stack:
+        assert (await stack.ask("POST", SYSTEMS, body)).status == 400
+
+
+@in_virtual_time
+async def test_a_host_is_chosen_by_its_cores() -> None:
+    async with a_stack() as stack:
+        cpu = {"Processors": wish(1, ProcessorType="CPU", TotalCores=16)}
+        assert await made_of(stack, await stack.made(SYSTEMS, cpu)) == ["host1"]
+        response = await stack.ask(
+            "POST", SYSTEMS, {"Processors": wish(4, ProcessorType="CPU", TotalCores=16)}
+        )
+        assert response.status == 409
+        (message,) = told(response)
+        assert message["MessageArgs"][1:3] == ["64", "32"]
+
+
+@in_virtual_time
+async def test_our_wishes_do_not_stay_in_the_system() -> None:
+    async with a_stack(ai_pod()) as stack:
+        body = {**gpus(2), **ours(MaxLatencyNanoseconds=100_000, SameSwitch=True)}
+        system = await stack.made(SYSTEMS, body)
+        shown = (await stack.get(system))["Oem"]["RedfishFM"]
+        assert set(shown) == {"@odata.type", "Composition"}
+
+
+@in_virtual_time
+async def test_what_is_too_far_is_refused_with_the_nearest() -> None:
+    async with a_stack(ai_pod()) as stack:
+        body = {**gpus(1), **ours(MaxLatencyNanoseconds=1)}
+        response = await stack.ask("POST", SYSTEMS, body)
+        assert response.status == 409
+        (message,) = told(response)
+        assert message["MessageArgs"][1] == "1 ns"
+        assert message["MessageArgs"][2].endswith(" ns")
