@@ -23,7 +23,7 @@ from redfish_fm.mapping.documents import Documents
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventories
-from redfish_fm.mapping.systems_shown import SHOWN_TYPES
+from redfish_fm.mapping.systems_shown import types_shown
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.store.base import StoredState
@@ -161,7 +161,7 @@ def wanted_types(world: World, stored: StoredState) -> set[str]:
     documents = [*stored.spaces.get(Space.DOCUMENT, {}).values()]
     documents += [edit.post for edit in world.first if edit.space is Space.DOCUMENT and edit.post]
     decoder = msgspec.json.Decoder(_Typed)
-    shown = SHOWN_TYPES if world.facts.blocks else frozenset()
+    shown = types_shown(world.documents.odata_types()) if world.facts.blocks else set()
     return {decoder.decode(raw).odata_type for raw in documents} | shown
 
 

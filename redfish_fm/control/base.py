@@ -20,7 +20,7 @@ from redfish_fm.mapping.links import (
     forward_links,
     further_collections,
 )
-from redfish_fm.mapping.systems_shown import SHOWN_TYPES
+from redfish_fm.mapping.systems_shown import types_shown
 
 Link = tuple[str, str]
 """(URI, JSON pointer in it) of a derived property."""
@@ -97,7 +97,9 @@ class Base:
             elif name in _READ:
                 known = decode_document(raw) if isinstance(document, Finished) else document
                 self._read_in(uri, name, known)
-        self.odata_types.update(names, SHOWN_TYPES if facts.blocks else ())
+        self.odata_types.update(names)
+        if facts.blocks:
+            self.odata_types |= types_shown(self.odata_types)
         beside = frozenset(facts.beside)
         for uri in self.documents:
             parent = parent_of(uri)

@@ -18,7 +18,7 @@ from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.oem import bindings_shown
 from redfish_fm.mapping.operations import task_document
 from redfish_fm.mapping.statuses import Statuses
-from redfish_fm.mapping.systems_shown import host_shown, parts_shown, system_shown
+from redfish_fm.mapping.systems_shown import host_shown, names_shown, system_shown
 from redfish_fm.mapping.unseen import unseen_patch
 from redfish_fm.mapping.uris import SYSTEM
 from redfish_fm.redfish import etag, oem
@@ -120,8 +120,11 @@ class Published:
 
         Costs all there is.
         """
-        example = parts_shown(SYSTEM.format(system="composed")) if self.base.facts.blocks else ()
-        return [*self.base.documents, *self.state.spaces[Space.DOCUMENT], *example]
+        places = [*self.base.documents, *self.state.spaces[Space.DOCUMENT]]
+        if self.base.facts.blocks:
+            system = SYSTEM.format(system="composed")
+            places += (f"{system}/{name}" for name in names_shown(self.base.odata_types))
+        return places
 
     def exists(self, uri: str) -> bool:
         """Return whether `get` would find something, without rendering it."""

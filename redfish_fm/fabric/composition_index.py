@@ -108,6 +108,10 @@ class CompositionIndex(BindingIndex):
         """Return the compositions that the block is in."""
         return self._compositions_of_block.get(block_id)
 
+    def blocks_of_pool(self, pool_id: str) -> frozenset[str]:
+        """Return the blocks whose parts come from the pool."""
+        return self._blocks_of_pool.get(pool_id)
+
     def consumers_of_block(self, block_id: str) -> frozenset[str]:
         """Return the composed blocks that the block is a component of."""
         return self._consumers.get(block_id)

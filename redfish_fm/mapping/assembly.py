@@ -41,6 +41,8 @@ class Recipe:
 
     `parts` are chunks that are there already (fixed logical devices) and are granted as they are.
     `mirrors` are groups of positions among the parts and then the carvings: copies of each other.
+    `shared` are regions that others may have too, each with the access it is granted with: they are
+    not held, and stay when the composition goes.
     """
 
     host: str
@@ -48,6 +50,7 @@ class Recipe:
     carvings: tuple[Carving, ...] = ()
     parts: tuple[str, ...] = ()
     mirrors: tuple[tuple[int, ...], ...] = ()
+    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass
@@ -167,7 +170,9 @@ class Assembly:
         )
         return next(found, unit)
 
-    def connect(self, connection: str, host: str, part: str, unit: str) -> None:
+    def connect(
+        self, connection: str, host: str, part: str, unit: str, access: Sequence[str]
+    ) -> None:
         """Grant a part to the host by a connection of its own."""
         collection, _, connection_id = connection.rpartition("/")
         fabric, kind = uris.fabric_of(connection) or "", kind_of(part, self._tip)
@@ -186,7 +191,7 @@ class Assembly:
             links["TargetEndpoints"] = refs([self.endpoint_of(unit, fabric)])
         rows, name, connection_type = _GRANTED[kind]
         body["ConnectionType"] = connection_type
-        body[rows] = [{"AccessCapabilities": ["Read", "Write"], name: ref(part)}]
+        body[rows] = [{"AccessCapabilities": list(access), name: ref(part)}]
         self._laid.add(
             connections.RULES.create(self._create("Connection", collection, body), self._tip)
         )

@@ -41,7 +41,7 @@ def block_shown(
         "CompositionStatus": shown,
         "Pool": _pool(index, block, compositions),
     }
-    links = {} if compositions else {"ComputerSystems": []}
+    links: dict[str, Any] = {} if compositions else {"ComputerSystems": []}
     if consumers := sorted(index.consumers_of_block(uri)):
         links["ConsumingResourceBlocks"] = refs(consumers)
     if links:

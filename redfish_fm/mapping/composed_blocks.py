@@ -51,9 +51,9 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
     if not supplying:
         told = messages.property_missing("SupplyingResourceBlocks", f"#/{SUPPLYING}")
         raise refusals.bad_content(told)
-    told = [*_unfit(supplying, tip)]
-    if told:
-        raise refusals.bad_content(*told)
+    unfit = [*_unfit(supplying, tip)]
+    if unfit:
+        raise refusals.bad_content(*unfit)
     violations = check_blocks(
         tip.index,
         "",
@@ -88,21 +88,17 @@ def register(body: Mapping[str, Any], tip: Tip) -> Draft:
     block = read_block(uri, document, tip.facts)
     named = [(name, link) for name in DEVICES for link in members(body, name)]
     if not named:
-        told = messages.property_missing("Processors", "#/Processors")
-        raise refusals.bad_content(told)
-    told = [
-        refusals.missing_reference(link, f"#/{name}")
-        for name, link in named
-        if not tip.exists(link)
-    ]
-    if told:
+        raise refusals.bad_content(messages.property_missing("Processors", "#/Processors"))
+    lost = [(name, link) for name, link in named if not tip.exists(link)]
+    if lost:
+        told = (refusals.missing_reference(link, f"#/{name}") for name, link in lost)
         raise refusals.bad_content(*told)
     _refuse_had(block, tip)
     return _made(uri, document, tip)
 
 
 def decompose(uri: str, tip: Tip) -> Draft:
-    """Return the draft that deletes a client's block. Raises RedfishError (409) while it is used."""
+    """Return the draft that deletes a client's block. Raises RedfishError (409) while in use."""
     stored(tip, uri)
     if not tip.is_wanted(uri):
         raise refusals.not_deletable()

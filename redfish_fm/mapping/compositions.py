@@ -14,7 +14,7 @@ import msgspec
 from redfish_fm.fabric.block_rules import check_blocks
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.part_index import Part, origin_of
+from redfish_fm.fabric.part_index import origin_of
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.assembly import (
     Assembly,
@@ -26,6 +26,7 @@ from redfish_fm.mapping.assembly import (
     kind_of,
     whole_units,
 )
+from redfish_fm.mapping.dependencies import granted
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.hot_plug import refuse_while_on
 from redfish_fm.mapping.links import uris_at
@@ -180,6 +181,8 @@ def _assemble(
     added = index.components(block.id for block in known if block.id not in present)
     fresh = [index.blocks[block] for block in added if block in index.blocks]
     units = fabrics_of(whole_units(fresh, recipe.host, tip), tip)
+    shared = dict(recipe.shared)
+    parts |= {region: home_of(region, tip) for region in shared}
     for unit in parts.values():
         for fabric in fabrics_of((unit,), tip):
             if binds(fabric, tip):
@@ -191,7 +194,11 @@ def _assemble(
         for fabric, zone in joined.items():
             assembly.join(zone, fabric, recipe.host, units[fabric])
         for part, connection in granted.items():
-            assembly.connect(connection, recipe.host, part, parts[part])
+            access = shared.get(part, _ALL_ACCESS)
+            assembly.connect(connection, recipe.host, part, parts[part], access)
+
+
+_ALL_ACCESS = ("Read", "Write")
 
 
 def _connections(parts: Mapping[str, str], holdings: Holdings, tip: Tip) -> dict[str, str]:
@@ -243,35 +250,27 @@ def _parts_given_back(
     pools = frozenset[str]().union(*(block.pools for block in leaving))
     left: set[str] = set()
     kept: set[str] = set()
-    for name, parts in _parts(index):
-        for uri in [*holdings.uris[name]]:
-            part = parts.get(uri)
-            home = home_of(uri, tip)
-            if part is not None and _pool_of(part, index) not in pools:
-                kept.add(home)
-                continue
-            left.add(home)
-            for connection in sorted(index.connections_of_part(uri)):
-                if connection in holdings.uris["Connections"]:
-                    assembly.delete(connection)
-                    holdings.drop(connection)
-            assembly.delete(uri)
-            holdings.drop(uri)
+    for connection in [*holdings.uris["Connections"]]:
+        known = index.connections.get(connection)
+        parts = () if known is None else tuple(granted(known))
+        homes = {home_of(part, tip) for part in parts}
+        if not any(_pool_of(part, index) in pools for part in parts):
+            kept |= homes
+            continue
+        left |= homes
+        assembly.delete(connection)
+        holdings.drop(connection)
+        for part in parts:
+            if part in holdings.all():
+                assembly.delete(part)
+                holdings.drop(part)
     return left - kept
 
 
-def _parts(index: FabricIndex) -> tuple[tuple[str, Mapping[str, Part]], ...]:
-    """Return the parts there are, by the name under which holdings list them."""
-    return (
-        ("MemoryChunks", index.chunks),
-        ("MemoryRegions", index.regions),
-        ("Volumes", index.volumes),
-    )
-
-
-def _pool_of(part: Part, index: FabricIndex) -> str:
+def _pool_of(part: str, index: FabricIndex) -> str:
     """Return the pool or fixed domain that a part comes from, as blocks name them."""
-    origin = origin_of(part) or ""
+    found = index.chunks.get(part) or index.regions.get(part) or index.volumes.get(part)
+    origin = "" if found is None else origin_of(found) or ""
     domain = index.domains.get(origin)
     return origin if domain is None else domain.pool or domain.id
 

@@ -27,7 +27,7 @@ from redfish_fm.mapping.assembly import Carving, Recipe
 from redfish_fm.mapping.drafts import Tip
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.violations import to_error
-from redfish_fm.mapping.wishes import AFFINITY, OVERPROVISIONING, Asked, read_wishes
+from redfish_fm.mapping.wishes import AFFINITY, OVERPROVISIONING, REGION, Asked, read_wishes
 from redfish_fm.redfish import messages, oem
 from redfish_fm.redfish.errors import Message, RedfishError
 
@@ -64,10 +64,11 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
     if not asked.wishes:
         return Recipe(host or "", named)
     _refuse_named(named, tip, system="", expands=host is None)
-    request = _request(body, asked, tip, among, blocks=named)
+    shared, homes = _shared(asked, tip)
+    request = _request(body, asked, tip, among, blocks=tuple(dict.fromkeys((*named, *homes))))
     found = _placed(request, tip)
     chosen = dict.fromkeys((*(() if host else _some(found.compute)), *named, *found.blocks))
-    return _recipe(found, tuple(chosen), tip)
+    return replace(_recipe(found, tuple(chosen), tip), shared=shared)
 
 
 def recipe_for(
@@ -88,9 +89,29 @@ def recipe_for(
         raise refusals.bad_content(messages.property_value_error("ProcessorType", place_))
     known = composition.host if composition is not None else None
     host = system if expands or known is None else known
-    request = _request(body, asked, tip, None, blocks=more, system=system)
+    shared, homes = _shared(asked, tip)
+    homes = tuple(each for each in homes if each not in named)
+    request = _request(body, asked, tip, None, blocks=(*more, *homes), system=system)
     found = _placed(request, tip)
-    return replace(_recipe(found, tuple(dict.fromkeys((*named, *found.blocks))), tip), host=host)
+    blocks = tuple(dict.fromkeys((*named, *found.blocks)))
+    return replace(_recipe(found, blocks, tip), host=host, shared=shared)
+
+
+def _shared(
+    asked: Asked, tip: Tip
+) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[str, ...]]:
+    """Return the regions to share, with their access, and the blocks they are in. Raises (400)."""
+    told, homes = [], []
+    for wish in asked.shared:
+        region = tip.index.regions.get(wish.region)
+        place = f"{wish.name}/Oem/{oem.NAME}/{REGION}"
+        if region is None or not region.shareable:
+            told.append(messages.property_value_incorrect(REGION, wish.region, f"#{place}"))
+        else:
+            homes += sorted(tip.index.blocks_of_pool(region.pool))
+    if told:
+        raise refusals.bad_content(*told)
+    return tuple((wish.region, wish.access) for wish in asked.shared), tuple(dict.fromkeys(homes))
 
 
 def _asked(body: Mapping[str, Any]) -> Asked:

@@ -50,11 +50,6 @@ _LINKS_OF_HOST = ("Chassis", "ManagedBy", "PoweredBy", "CooledBy", "Endpoints")
 _SHARED = frozenset({"Memory", "Storage"})
 """What a block that others share links, and no system has for itself."""
 
-SHOWN_TYPES = frozenset(
-    {ODATA_TYPES["Storage"], *map(collection_type, (*COLLECTIONS.values(), "Volume"))}
-)
-"""The @odata.type of all that is shown below systems of blocks."""
-
 HELD = "Composed"
 """Id of the Storage that a system has for drives and volumes which are in no Storage of its own."""
 _HELD = f"Storage/{HELD}"
@@ -133,12 +128,29 @@ def is_shown(index: FabricIndex, inventory: Inventory, uri: str) -> bool:
     return document_shown(index, inventory, uri) is not None
 
 
-def parts_shown(system: str) -> Iterator[str]:
-    """Yield everything below the system that may show something else once it changes."""
-    for name in (*COLLECTIONS, *RARE):
-        yield f"{system}/{name}"
-    yield f"{system}/{_HELD}"
-    yield f"{system}/{_HELD_VOLUMES}"
+def types_shown(known: Set[str]) -> set[str]:
+    """Return the @odata.type of all that may be shown below systems of blocks.
+
+    `known` are those of what their blocks can bring.
+    """
+    collections = {**COLLECTIONS, **_rare(known)}
+    below = (*collections.values(), "Volume")
+    return {ODATA_TYPES["Storage"], *map(collection_type, below)}
+
+
+def names_shown(known: Set[str]) -> list[str]:
+    """Return the path of all that may be shown below a system of blocks, of `known` types."""
+    return [*COLLECTIONS, *_rare(known), _HELD, _HELD_VOLUMES]
+
+
+def _rare(known: Set[str]) -> dict[str, str]:
+    names = {each.rpartition(".")[2] for each in known}
+    return {name: member for name, member in RARE.items() if member in names}
+
+
+def parts_shown(system: str) -> list[str]:
+    """Return all below the system that may show something else once it changes."""
+    return [f"{system}/{name}" for name in (*COLLECTIONS, *RARE, _HELD, _HELD_VOLUMES)]
 
 
 def system_shown(

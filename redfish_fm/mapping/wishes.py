@@ -17,6 +17,7 @@ from redfish_fm.fabric.placement_values import (
     Request,
     Wish,
 )
+from redfish_fm.mapping.links import uris_at
 from redfish_fm.redfish import messages, oem
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.values import pointer_to, quoted
@@ -37,7 +38,9 @@ SAME_SWITCH = "SameSwitch"
 SPREAD = "SpreadOverFailureDomains"
 POLICY = "MemoryPolicy"
 _OF_DEVICES = (LATENCY, BANDWIDTH, SAME_SWITCH, SPREAD)
+REGION, ACCESS = "MemoryRegion", "AccessCapabilities"
 _OF_MEMORY = (LATENCY, POLICY)
+_OF_SHARED = (REGION, ACCESS)
 _ROOT = (*_OF_DEVICES, POLICY)
 _OURS = f"Oem/{oem.NAME}"
 
@@ -47,12 +50,22 @@ _HOST_CORES = {"ProcessorArchitecture": ("x86",), "InstructionSet": ("x86-64",)}
 """What every host's processors are, so that it may be asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedWish:
+    """A region of memory that others may have too, with the access that this host is to get."""
+
+    region: str
+    access: tuple[str, ...]
+    name: str
+
+
 @dataclass
 class Asked:
     """What was read: wishes, and `told` what is wrong with the request."""
 
     devices: list[Wish] = field(default_factory=list)
     memory: list[MemoryWish] = field(default_factory=list)
+    shared: list[SharedWish] = field(default_factory=list)
     compute: ComputeWish = field(default_factory=ComputeWish)
     told: list[Message] = field(default_factory=list)
     ours: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +74,8 @@ class Asked:
     @property
     def wishes(self) -> bool:
         """Whether anything is asked for that has to be looked for."""
-        return bool(self.devices or self.memory or self.compute != ComputeWish())
+        found = self.devices or self.memory or self.shared
+        return bool(found) or self.compute != ComputeWish()
 
     def request(self, **more: Any) -> Request:
         """Return the request of these wishes; `more` are its other fields."""
@@ -182,6 +196,10 @@ def _is_amount(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= SIZE_MAX
 
 
+def _is_access(value: list[Any]) -> bool:
+    return bool(value) and all(each in ("Read", "Write") for each in value)
+
+
 _POLICIES = {each.value: each for each in MemoryPolicy}
 _GOOD: Mapping[str, Callable[[Any], bool]] = {
     LATENCY: _is_amount,
@@ -189,6 +207,8 @@ _GOOD: Mapping[str, Callable[[Any], bool]] = {
     SAME_SWITCH: lambda value: isinstance(value, bool),
     SPREAD: lambda value: isinstance(value, bool),
     POLICY: lambda value: isinstance(value, str) and value in _POLICIES,
+    REGION: lambda value: next(uris_at(value, []), None) is not None,
+    ACCESS: lambda value: isinstance(value, list) and _is_access(value),
 }
 
 
@@ -281,7 +301,20 @@ def _read_processor(member: _Member, asked: Asked) -> None:
 
 
 def _read_memory(member: _Member, asked: Asked) -> None:
+    """Parts of so much each; or a region that is there already, declared shareable."""
     count = member.count()
+    makers = member.body.get("Oem")
+    found = makers.get(oem.NAME) if isinstance(makers, Mapping) else None
+    if isinstance(found, Mapping) and REGION in found:
+        ours = member.ours(_OF_SHARED)
+        if count != 1:
+            place = pointer_to(member.place, COUNT)
+            asked.told.append(messages.property_value_out_of_range(str(count), COUNT, place))
+        region = next(uris_at(ours, [REGION]), "")
+        access = tuple(dict.fromkeys(ours.get(ACCESS, ("Read", "Write"))))
+        asked.shared.append(SharedWish(region, access, member.name))
+        member.finish()
+        return
     capacity = member.integer("CapacityMiB", required=True)
     member.text("MemoryType", among=("DRAM",))
     if capacity is not None:

@@ -28,7 +28,8 @@ def cleaned(
 
 def _object(find: _Find, value: Mapping[str, Any], patching: bool) -> dict[str, Any]:
     return {
-        name: _value(find(name), below, patching)
+        # What is in Oem is the client's own also where nothing says what is around it.
+        name: below if name == "Oem" and find(name) is None else _value(find(name), below, patching)
         for name, below in value.items()
         if "@odata." not in name
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.compositions import Compositions
 from tests.fuzz.surface import Surface
 
 Body = dict[str, Any]
@@ -28,6 +29,7 @@ class Bodies:
         self._login = login
         self._surface = surface
         self._count = 0
+        composed = Compositions(rng, surface)
         self._recipes: dict[str, Callable[[str], Body]] = {
             "Zone.Create": self._zone,
             "Zone.Update": self._zone_update,
@@ -48,6 +50,11 @@ class Bodies:
             "VirtualPCI2PCIBridge.Update": self._vppb,
             "CXLLogicalDevice.Update": self._qos,
             "Certificate.Create": self._certificate,
+            "ComputerSystem.Create": composed.system,
+            "ComputerSystem.Update": composed.system_update,
+            "ComputerSystem.AddResourceBlock.Parameters": composed.more_block,
+            "ComputerSystem.RemoveResourceBlock.Parameters": composed.less_block,
+            "CompositionService.Compose.Parameters": composed.manifest,
         }
 
     def good(self, method: str, uri: str) -> Body:

@@ -55,6 +55,7 @@ class Compositions(Wishes):
     # -- by blocks -----------------------------------------------------------------------------
 
     async def compose(self, process: Process) -> None:
+        await self._make_room(process)
         hosts = self._some(self._hosts(), 1 if self._often(0.97) else 2)
         devices = self._some(self._devices(), self._rng.choice((0, 1, 1, 2, 3)))
         blocks = [*hosts, *devices]
@@ -62,6 +63,11 @@ class Compositions(Wishes):
             blocks.append(self._rng.choice([*blocks, f"{RESERVATIONS}/none"]))
         body = {"Links": {"ResourceBlocks": refs(blocks)}}
         await self._write(process, "POST", SYSTEM_COLLECTION, body, blocks)
+
+    async def _make_room(self, process: Process) -> None:
+        """Give a system back where no host is free, mostly."""
+        if not any(map(self._free, self._hosts())) and self._often(0.8):
+            await self.give_back(process)
 
     async def give_back(self, process: Process) -> None:
         system = self._system(expanded=False)
@@ -114,6 +120,7 @@ class Compositions(Wishes):
 
     async def ask(self, process: Process) -> None:
         """Ask for a system by what it needs: parts of pools come with it."""
+        await self._make_room(process)
         await self._write(process, "POST", SYSTEM_COLLECTION, self._needs())
 
     def _needs(self) -> dict[str, Any]:
@@ -136,19 +143,20 @@ class Compositions(Wishes):
 
     async def reserve(self, process: Process) -> None:
         """Reserve what a manifest needs; sometimes only ask, sometimes take it at once."""
+        await self._make_room(process)
         body = self._needs() if self._often(0.4) else {
             "Links": {"ResourceBlocks": refs([*self._some(self._hosts(), 1),
                                               *self._some(self._devices(), 1)])}
         }  # fmt: skip
         stanza = {"StanzaType": "ComposeSystem", "StanzaId": "1", "Request": body}
-        kind = self._rng.choice(("PreviewReserve", "PreviewReserve", "Apply", "Preview"))
+        kind = self._rng.choice(("PreviewReserve", "PreviewReserve", "Apply", "Apply", "Preview"))
         manifest = {"Stanzas": [stanza]}
         request = {"RequestFormat": "Manifest", "RequestType": kind, "Manifest": manifest}
         await self._write(process, "POST", COMPOSE, request)
         response = self._client.last
         if kind != "PreviewReserve" or response is None or response.status != 200:
             return
-        if self._often(0.5):
+        if self._often(0.6):
             taken = json.loads(response.body).get("ReservationId")
             await self._write(
                 process, "POST", COMPOSE,

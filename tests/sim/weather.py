@@ -150,7 +150,7 @@ def draw(seed: int, steps: int = 100) -> Weather:
 
 def _composing(drawn: Weather, rng: random.Random) -> Weather:
     """Let clients compose in some seeds, mostly little else, with more to compose of."""
-    if rng.random() >= 0.35:
+    if rng.random() >= 0.4:
         return drawn
     if rng.random() < 0.3:
         return replace(drawn, composing=True)

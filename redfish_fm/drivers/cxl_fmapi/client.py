@@ -7,12 +7,13 @@ service clock; None means the policy's.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable
 from redfish_fm.drivers.cxl_fmapi.background import Background
 from redfish_fm.drivers.cxl_fmapi.caller import Caller, CallPolicy
-from redfish_fm.drivers.cxl_fmapi.command import NOTHING
+from redfish_fm.drivers.cxl_fmapi.command import NOTHING, Command
 from redfish_fm.drivers.cxl_fmapi.device import DeviceClient
 from redfish_fm.drivers.cxl_fmapi.events import EventRecord
 from redfish_fm.drivers.cxl_fmapi.generic_commands import (
@@ -61,6 +62,8 @@ from redfish_fm.drivers.cxl_fmapi.switch_commands import (
     VcsQuery,
     VppbState,
 )
+
+Q = TypeVar("Q")
 
 PORTS_AT_ONCE = 250
 """So many port blocks fit the smallest frame there is (4095 bytes)."""
@@ -176,7 +179,7 @@ class SwitchClient:
         until_s = self.caller.deadline(deadline_s)
         await self.caller.introduce()
         ld_id = self.caller.profile.ld_of_port if ld is None else ld
-        refusal = await self._run_bind(Bind(vcs, vppb, port, ld_id), until_s)
+        refusal = await self._refusal(BIND, Bind(vcs, vppb, port, ld_id), until_s)
         seen = await self._settled(vcs, vppb, until_s)
         if seen.status in _BOUND and seen.port_id == port and ld in (None, seen.ld_id):
             return seen
@@ -193,7 +196,7 @@ class SwitchClient:
     ) -> VppbState:
         """Unbind a vPPB and return it as it is seen unbound."""
         until_s = self.caller.deadline(deadline_s)
-        refusal = await self._run_unbind(Unbind(vcs, vppb, option), until_s)
+        refusal = await self._refusal(UNBIND, Unbind(vcs, vppb, option), until_s)
         seen = await self._settled(vcs, vppb, until_s)
         if seen.status == BindingStatus.UNBOUND:
             return seen
@@ -201,17 +204,12 @@ class SwitchClient:
             f"{self.caller.link.name} says yes to an unbind of vPPB {vppb} and shows {seen}"
         )
 
-    async def _run_bind(self, request: Bind, until_s: float) -> Refused | None:
-        """Return the refusal, for it may be that of an operation before ours."""
+    async def _refusal(
+        self, command: Command[Q, Any], request: Q, until_s: float
+    ) -> Refused | None:
+        """Carry out a command; return its refusal, for it may be that of an operation before."""
         try:
-            await self.background.run(BIND, request, until_s)
-        except Refused as refusal:
-            return refusal
-        return None
-
-    async def _run_unbind(self, request: Unbind, until_s: float) -> Refused | None:
-        try:
-            await self.background.run(UNBIND, request, until_s)
+            await self.background.run(command, request, until_s)
         except Refused as refusal:
             return refusal
         return None

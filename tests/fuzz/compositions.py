@@ -1,0 +1,90 @@
+"""Bodies about compositions that should be taken: systems of blocks, of wishes, and manifests."""
+
+import random
+from typing import Any
+
+from tests.fuzz.surface import Surface
+
+Body = dict[str, Any]
+_TEXTS = ("composed by chance", "日本 é", "0")
+
+
+class Compositions:
+    """Draws them by one source of chance from the blocks that there are."""
+
+    def __init__(self, rng: random.Random, surface: Surface) -> None:
+        self._rng = rng
+        self._surface = surface
+
+    def _blocks(self, *, computing: bool, state: str = "Unused") -> list[str]:
+        """Return the blocks of one kind that are in a state, or any where there is none."""
+        known = [
+            uri
+            for uri in self._surface.of_type("ResourceBlock")
+            if ("Compute" in self._surface.tree[uri].get("ResourceBlockType", ())) == computing
+        ]
+        status = "CompositionStatus"
+        fit = [
+            uri
+            for uri in known
+            if self._surface.tree[uri].get(status, {}).get("CompositionState") == state
+        ]
+        return fit or known
+
+    def _made_of(self) -> list[Body]:
+        hosts, others = self._blocks(computing=True), self._blocks(computing=False)
+        if not hosts or not others:
+            return []
+        count = min(len(others), self._rng.choice((1, 1, 2, 3)))
+        return [
+            {"@odata.id": uri}
+            for uri in (self._rng.choice(hosts), *self._rng.sample(others, count))
+        ]
+
+    def system(self, uri: str) -> Body:
+        """Return the body of a POST that composes a system."""
+        if self._rng.random() < 0.3:
+            return self._wishes()
+        return {"Name": self._rng.choice(_TEXTS), "Links": {"ResourceBlocks": self._made_of()}}
+
+    def _wishes(self) -> Body:
+        """Return a system that is asked for by what it needs."""
+        kind = self._rng.choice(("GPU", "FPGA"))
+        wished = [{"@Redfish.RequestedCount": self._rng.choice((1, 1, 2)), "ProcessorType": kind}]
+        body: Body = {"Name": "wished", "Processors": {"Members": wished}}
+        if self._rng.random() < 0.5:
+            size = self._rng.choice((1024, 8192, 65536))
+            body["Memory"] = {"Members": [{"@Redfish.RequestedCount": 1, "CapacityMiB": size}]}
+        return body
+
+    def system_update(self, uri: str) -> Body:
+        """Return a PATCH of a system."""
+        held = self._surface.tree.get(uri, {}).get("Links", {}).get("ResourceBlocks")
+        if held and self._rng.random() < 0.5:
+            more = self._blocks(computing=False)
+            after = [*held, {"@odata.id": self._rng.choice(more)}] if more else held[:-1]
+            return {"Links": {"ResourceBlocks": after}}
+        return {"AssetTag": self._rng.choice(_TEXTS)}
+
+    def more_block(self, uri: str) -> Body:
+        """Return the parameters of AddResourceBlock."""
+        known = self._blocks(computing=False)
+        return {"ResourceBlock": {"@odata.id": self._rng.choice(known)}} if known else {}
+
+    def less_block(self, uri: str) -> Body:
+        """Return the parameters of RemoveResourceBlock."""
+        system = uri.partition("/Actions/")[0]
+        held = self._surface.tree.get(system, {}).get("Links", {}).get("ResourceBlocks") or []
+        known = [each["@odata.id"] for each in held] or self._blocks(computing=False)
+        return {"ResourceBlock": {"@odata.id": self._rng.choice(known)}} if known else {}
+
+    def manifest(self, uri: str) -> Body:
+        """Return the parameters of Compose."""
+        links = {"ResourceBlocks": self._made_of()}
+        asked = self._wishes() if self._rng.random() < 0.4 else {"Links": links}
+        stanza = {"StanzaType": "ComposeSystem", "StanzaId": "one", "Request": asked}
+        return {
+            "RequestFormat": "Manifest",
+            "RequestType": self._rng.choice(("Preview", "Apply", "PreviewReserve")),
+            "Manifest": {"Stanzas": [stanza]},
+        }
