@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from redfish_fm.redfish.bodies import MESSAGES_MAX
 from redfish_fm.redfish.parse import DEPTH_MAX, NAMES_MAX
+from redfish_fm.redfish.service import LOGIN_BODY_BYTES_MAX
+from redfish_fm.server.handshakes import HANDSHAKES_MAX
 from redfish_fm.server.limits import Limits
 
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$", re.MULTILINE)
@@ -67,6 +70,9 @@ def test_the_limits_are_those_of_the_code(repository: Path) -> None:
         "uri_bytes": f"{limits.uri_bytes:,} bytes",
         "header_field_bytes": f"{limits.header_field_bytes >> 10} KiB",
         "header_count": f" {limits.header_count} |",
+        "head_bytes": f", {limits.head_bytes >> 10} KiB | 431",
+        "small_body_bytes": f"more than {limits.small_body_bytes >> 10} KiB",
+        "bodies_bytes": f"{limits.bodies_bytes >> 20} MiB | 503",
         "connections": f"{limits.connections:,}, {limits.connections_per_peer} |",
         "connections_per_peer": f" {limits.connections_per_peer} |",
         "read_timeout_s": f"its body, each | {limits.read_timeout_s:g} s",
@@ -77,3 +83,6 @@ def test_the_limits_are_those_of_the_code(repository: Path) -> None:
     assert {field.name for field in fields(Limits)} - {"linger_s", "linger_bytes"} == set(told)
     assert [name for name, words in told.items() if words not in table] == []
     assert f"{DEPTH_MAX}, {NAMES_MAX:,} |" in table
+    assert f"(a login) | {LOGIN_BODY_BYTES_MAX >> 10} KiB | 413" in table
+    assert f"names | {MESSAGES_MAX} |" in table
+    assert f"under way | {HANDSHAKES_MAX} |" in table

@@ -178,7 +178,7 @@ class Published:
         if composition is None:
             return
         host = document if composition.expands else self._compose(composition.host or "")
-        shown = system_shown(self.state.index, self.base, uri, host)
+        shown = system_shown(self.state.index, self.state.read_as, uri, host)
         if shown is not None:
             (lay_over if composition.expands else lay_under)(document, shown)
 

@@ -4,9 +4,9 @@ Two of these live in a service: the writer's tip (committed and in flight) and t
 Applying an edit costs the size of the edit. No I/O, no clock, no asyncio.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -63,6 +63,7 @@ class WantedState:
         self.held: dict[str, set[str]] = {}
         self.parsed = 0
         self.index: FabricIndex = base.new_index()
+        self.read_as = _ReadAs(base.members, self.document)
         self._tags: dict[str, str] = {}
         self._member_sums: dict[str, int] = {}
 
@@ -257,7 +258,7 @@ class WantedState:
             return None
         document = self.base.parsed(uri)
         if document is None:
-            return document_shown(self.index, self.base, uri)
+            return document_shown(self.index, self.read_as, uri)
         overlay = self._overlays.get(uri)
         if overlay is None:
             return document
@@ -265,7 +266,7 @@ class WantedState:
 
     def collection_type(self, uri: str) -> str | None:
         """Return the type of the collection at `uri`, or None where there is none."""
-        return self.base.collections.get(uri) or collection_shown(self.index, self.base, uri)
+        return self.base.collections.get(uri) or collection_shown(self.index, self.read_as, uri)
 
     def collection(self, uri: str) -> dict[str, Any]:
         """Return the collection at `uri` without its members."""
@@ -280,7 +281,7 @@ class WantedState:
             uri in self._documents
             or uri in self.base.documents
             or self.task_operation(uri) is not None
-            or is_shown(self.index, self.base, uri)
+            or is_shown(self.index, self.read_as, uri)
         )
 
     def task_operation(self, uri: str) -> Operation | None:
@@ -295,7 +296,7 @@ class WantedState:
             return sorted(pool_members(self.index, collection), key=member_order)
         if collection == TASKS:
             made = {operation.task for operation in self.operations.values()}
-        made = made | members_shown(self.index, self.base, collection)
+        made = made | members_shown(self.index, self.read_as, collection)
         return sorted(made | self.base.members.get(collection, set()), key=member_order)
 
     def wanted_tag(self, uri: str) -> str | None:
@@ -312,7 +313,7 @@ class WantedState:
         links = self.links.get(uri, {})
         inverse = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
         operation = self.task_operation(uri)
-        follows = uri in POOLS or bool(members_shown(self.index, self.base, uri))
+        follows = uri in POOLS or bool(members_shown(self.index, self.read_as, uri))
         return etag.content_tag(
             own,
             msgspec.json.encode(inverse),
@@ -320,6 +321,13 @@ class WantedState:
             ",".join(self.members_of(uri)).encode() if follows else b"",
             b"" if operation is None else operation.state.value.encode(),
         )
+
+
+class _ReadAs(NamedTuple):
+    """The state as mapping.systems_shown reads it."""
+
+    members: Mapping[str, Set[str]]
+    parsed: Callable[[str], dict[str, Any] | None]
 
 
 def _overlay(raw: bytes | None) -> dict[str, Any]:

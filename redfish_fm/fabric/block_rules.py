@@ -35,10 +35,6 @@ def check_blocks(
     known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
     found += _computes(composition, known, places, expands, at)
     found += _consumed(index, composition, at) if expands else ()
-    if expands and added:
-        # Who has reserved the host has it as it is.
-        for name in sorted(index.blocks_of_host(composition)):
-            found += _reserved(index, index.blocks[name], at, now_s, reservation)
     for name in dict.fromkeys(added):
         block = index.blocks.get(name)
         if block is None:

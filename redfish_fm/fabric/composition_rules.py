@@ -34,8 +34,13 @@ def held_by_composition(case: Case) -> Iterator[Finding]:
         holder = case.index.composition_consuming(host)
         if holder in (None, own):
             holder = case.index.reservation_of_host(host)
-        if holder not in (None, own) and cause not in told:
-            yield finding(Rule.COMPOSED, cause, holder, pointers.get(cause))
+        if holder in (None, own):
+            continue
+        # What had the host before it was composed keeps it, and gives it nothing more.
+        for each in dict.fromkeys((cause, *case.parts().values())):
+            if each not in told:
+                told.add(each)
+                yield finding(Rule.COMPOSED, each, holder, pointers.get(each))
 
 
 def _holder_of(case: Case, unit: str) -> str | None:

@@ -24,7 +24,8 @@ def block_shown(
 ) -> dict[str, Any] | None:
     """Return CompositionStatus, Pool and, where it is in none, the empty list of its systems.
 
-    None where there is no block. `status` is the block's Status as shown; `busy` tells the Task that a system is under.
+    None where there is no block. `status` is the block's Status as shown; `busy` tells the Task
+    that a system is under.
     """
     block = index.blocks.get(uri)
     if block is None:

@@ -17,14 +17,13 @@ _ACTIVE = "Active"
 
 def patch(write: Write, tip: Tip) -> Draft:
     """Return the draft of a PATCH of a block. Raises RedfishError with every reason against it."""
-    compositions = sorted(tip.index.compositions_of_block(write.uri))
-    pool = write.body.get("Pool", _ACTIVE if compositions else None)
-    if compositions and pool != _ACTIVE:
-        told = messages.property_value_resource_conflict(
-            "Pool", str(pool), compositions[0], "#/Pool"
-        )
+    index = tip.index
+    holders = sorted(index.compositions_of_block(write.uri) | index.consumers_of_block(write.uri))
+    pool = write.body.get("Pool", _ACTIVE if holders else None)
+    if holders and pool != _ACTIVE:
+        told = messages.property_value_resource_conflict("Pool", str(pool), holders[0], "#/Pool")
         raise RedfishError(409, (told, messages.resource_in_use()))
-    if not compositions and pool == _ACTIVE:
+    if not holders and pool == _ACTIVE:
         raise refusals.bad_content(_not_by_hand())
     return generic.patch(write, tip)
 

@@ -24,7 +24,7 @@ from redfish_fm.mapping.host_scene import chassis_uri as host_chassis_uri
 from redfish_fm.mapping.host_scene import system_uri
 from redfish_fm.mapping.rendering import Rendering, refs
 from redfish_fm.mapping.storage import storage_uri
-from redfish_fm.mapping.systems_shown import ACTION_INFO, COMPOSE, block_actions
+from redfish_fm.mapping.systems_shown import block_actions, service_actions
 
 TYPES = {
     DeviceKind.GPU: BlockType.PROCESSOR,
@@ -87,13 +87,7 @@ def _render_service(out: Rendering) -> None:
         ServiceEnabled=True,
         AllowOverprovisioning=True,
         AllowZoneAffinity=True,
-        Actions={
-            f"#{COMPOSE}": {
-                "target": f"{uris.COMPOSITION_SERVICE}/Actions/{COMPOSE}",
-                "@Redfish.ActionInfo": ACTION_INFO.format(action=COMPOSE),
-            },
-            "Oem": advertised(),
-        },
+        Actions={**service_actions(), "Oem": advertised()},
         ReservationDuration=RESERVATION_DURATION,
         ResourceBlocks=out.collection(uris.RESOURCE_BLOCKS, "ResourceBlock", "Resource blocks"),
         ResourceZones=out.collection(uris.RESOURCE_ZONES, "Zone", "Zones of resource blocks"),

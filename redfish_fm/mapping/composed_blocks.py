@@ -47,6 +47,7 @@ def delete(write: Write, tip: Tip) -> Draft:
 
 def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
     """Return the draft of a block made of others. Raises RedfishError with every reason."""
+    uri, document = _document(body, tip)
     supplying = members(body, SUPPLYING)
     if not supplying:
         told = messages.property_missing("SupplyingResourceBlocks", f"#/{SUPPLYING}")
@@ -68,7 +69,7 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
     if violations:
         raise to_error(violations)
     types = {kind.value for each in supplying for kind in tip.index.blocks[each].types}
-    uri, document = _document(body, sorted(types), tip)
+    document["ResourceBlockType"] = sorted(types)
     document["Links"] = {
         **(document.get("Links") or {}),
         "SupplyingResourceBlocks": refs(supplying),
@@ -79,12 +80,11 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
 
 def register(body: Mapping[str, Any], tip: Tip) -> Draft:
     """Return the draft of a block for resources that are in none. Raises RedfishError."""
-    types = body.get("ResourceBlockType")
-    if not types:
+    if not body.get("ResourceBlockType"):
         raise refusals.bad_content(
             messages.property_missing("ResourceBlockType", "#/ResourceBlockType")
         )
-    uri, document = _document(body, types, tip)
+    uri, document = _document(body, tip)
     block = read_block(uri, document, tip.facts)
     named = [(name, link) for name in DEVICES for link in members(body, name)]
     if not named:
@@ -112,12 +112,9 @@ def decompose(uri: str, tip: Tip) -> Draft:
     return Draft(OutcomeKind.DELETED, uri, (document_edit(tip, uri, None),))
 
 
-def _document(
-    body: Mapping[str, Any], types: Sequence[str], tip: Tip
-) -> tuple[str, dict[str, Any]]:
+def _document(body: Mapping[str, Any], tip: Tip) -> tuple[str, dict[str, Any]]:
     uri, document = new_document("ResourceBlock", RESOURCE_BLOCKS, body, tip)
     document |= {
-        "ResourceBlockType": list(types),
         "CompositionStatus": dict(_STATUS),
         "Status": {"State": "Enabled", "Health": "OK"},
     }

@@ -19,8 +19,8 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.read_compositions import read_block
 from redfish_fm.mapping.rendering import refs
-from redfish_fm.mapping.systems_shown import block_actions
-from redfish_fm.mapping.uris import SYSTEM_COLLECTION
+from redfish_fm.mapping.systems_shown import block_actions, service_actions
+from redfish_fm.mapping.uris import COMPOSITION_SERVICE, SYSTEM_COLLECTION
 
 _BLOCKS = "Links/ResourceBlocks"
 _OBJECTS = (ANNOTATION, "Capabilities", "CapabilitiesObject")
@@ -117,8 +117,10 @@ def expansions(tree: Tree, facts: Facts) -> Iterator[tuple[str, dict[str, Any]]]
 def physical(uri: str, document: dict[str, Any], facts: Facts) -> dict[str, Any]:
     """Return the document of a physical system: with its own blocks, and able to be given more.
 
-    What it was given is laid over it.
+    What it was given is laid over it. The service that composes says so.
     """
+    if uri == COMPOSITION_SERVICE and facts.blocks:
+        return {**document, "Actions": service_actions()}
     if not facts.blocks or not facts.is_host(uri) or uri.rpartition("/")[0] != SYSTEM_COLLECTION:
         return document
     document = {**document, "Actions": block_actions(uri)}

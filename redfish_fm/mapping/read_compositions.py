@@ -115,12 +115,14 @@ def read_block(uri: str, document: Mapping[str, Any], facts: Facts) -> Block:
         sharing=sharing,
         compositions_max=most if isinstance(most, int) else None if sharing else 1,
         supplying=supplying,
+        withdrawn=document.get("Pool") == UNASSIGNED,
     )
 
 
 def read_withdrawn(block: Block, overlay: Mapping[str, Any] | None) -> Block:
     """Return a block of inventory as what a client laid over it says: in the pools, or not."""
-    return replace(block, withdrawn=(overlay or {}).get("Pool") == UNASSIGNED)
+    pool = (overlay or {}).get("Pool")
+    return block if pool is None else replace(block, withdrawn=pool == UNASSIGNED)
 
 
 def _units(link: str, facts: Facts) -> frozenset[str]:

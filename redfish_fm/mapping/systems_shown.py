@@ -14,7 +14,7 @@ from redfish_fm.mapping.facts import enclosing
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.rendering import ref, refs
 from redfish_fm.mapping.types import ODATA_TYPES, collection_type
-from redfish_fm.mapping.uris import SYSTEM_COLLECTION
+from redfish_fm.mapping.uris import COMPOSITION_SERVICE, SYSTEM_COLLECTION
 from redfish_fm.redfish import oem
 
 ADD, REMOVE = "ComputerSystem.AddResourceBlock", "ComputerSystem.RemoveResourceBlock"
@@ -57,7 +57,7 @@ _HELD_VOLUMES = f"{_HELD}/Volumes"
 
 
 class Inventory(Protocol):
-    """What was discovered: fixed members by collection, documents parsed anew (control.base)."""
+    """What is there: fixed members by collection, documents parsed anew (control.state)."""
 
     @property
     def members(self) -> Mapping[str, Set[str]]:
@@ -200,6 +200,16 @@ def host_shown(index: FabricIndex, uri: str) -> dict[str, Any] | None:
     return {"Links": {"ConsumingComputerSystems": refs(found)}} if found else None
 
 
+def service_actions() -> dict[str, Any]:
+    """Return the Actions by which a CompositionService composes."""
+    return {
+        f"#{COMPOSE}": {
+            "target": f"{COMPOSITION_SERVICE}/Actions/{COMPOSE}",
+            "@Redfish.ActionInfo": ACTION_INFO.format(action=COMPOSE),
+        }
+    }
+
+
 def block_actions(uri: str) -> dict[str, Any]:
     """Return the Actions by which a system is given blocks and gives them back."""
     return {
@@ -292,9 +302,14 @@ def _is_device(uri: str) -> bool:
 def _memory_summary(
     index: FabricIndex, composition: Composition, host: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return the host's memory with that of its parts of pools; None where there are none."""
-    parts = (index.chunks.get(each) or index.regions.get(each) for each in composition.holdings)
-    pooled_mib = sum(part.size_mib or 0 for part in parts if part is not None)
+    """Return the host's memory with that of its parts of pools; None where there are none.
+
+    Copies of each other count once.
+    """
+    copies = {part for mirror in composition.mirrors for part in sorted(mirror)[1:]}
+    held = composition.holdings - copies
+    parts = (index.chunks.get(each) or index.regions.get(each) for each in held)
+    pooled_mib = sum(part.size_mib for part in parts if part is not None)
     if not pooled_mib:
         return None
     summary = host.get("MemorySummary") or {}

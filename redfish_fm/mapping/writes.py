@@ -82,6 +82,7 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("ComputerSystem", WriteKind.DELETE): systems.delete,
     ("ComputerSystem", WriteKind.ACTION): systems.action,
     ("ResourceBlock", WriteKind.CREATE): composed_blocks.create,
+    ("ResourceBlock", WriteKind.PATCH): block_writes.patch,
     ("ResourceBlock", WriteKind.DELETE): composed_blocks.delete,
     ("Certificate", WriteKind.CREATE): certificates.create,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,

@@ -81,7 +81,9 @@ async def made_of(stack: Stack, system: str) -> list[str]:
 async def holdings(stack: Stack, system: str) -> dict[str, list[str]]:
     found = (await stack.get(system))["Oem"]["RedfishFM"]["Composition"]
     return {
-        name: [each["@odata.id"] for each in row] for name, row in found.items() if name != "Mirrors"
+        name: [each["@odata.id"] for each in row]
+        for name, row in found.items()
+        if name != "Mirrors"
     }
 
 

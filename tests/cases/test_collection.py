@@ -33,12 +33,21 @@ from tests.cases.life import (
     system_body,
 )
 from tests.cases.stack import Stack, a_stack
-from tests.control.builders import CXL_ZONES, PCIE_ZONES, zone_body
+from tests.control.builders import CXL_ZONES, PCIE_ZONES, links, zone_body
 from tests.redfish.builders import CATALOG
 from tests.redfish.house import PASSWORD, SESSIONS
 from tests.virtual_time import in_virtual_time
 
+BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
 LOGIN = {"UserName": "admin", "Password": PASSWORD}
+
+
+def block_body(*blocks: str) -> dict[str, Any]:
+    """Return a block made of others."""
+    found = (f"{BLOCKS}/{name}" for name in blocks)
+    return {"Links": {"SupplyingResourceBlocks": links(*found)}}
+
+
 CREATABLE: dict[str, tuple[Any, ...]] = {
     PCIE_ZONES: ({"Name": "a"}, {"Name": "b"}),
     PCIE_ENDPOINTS: (endpoint_body("D3"), endpoint_body("D3", Name="third")),
@@ -46,6 +55,7 @@ CREATABLE: dict[str, tuple[Any, ...]] = {
     PCIE_GROUPS: (group_body("a"), group_body("b")),
     PCIE_POOLS: ({"Name": "a"}, {"Name": "b"}),
     SYSTEMS: (system_body("host2", "gpu2"), system_body("host2", "nvme2", Name="second")),
+    BLOCKS: (block_body("gpu1"), block_body("nvme1")),
     ACCOUNTS: (account_body("a"), account_body("b")),
     ROLES: (role_body("A"), role_body("B")),
     SESSIONS: (LOGIN, LOGIN),
@@ -82,6 +92,8 @@ ELSEWHERE = re.compile(
 BESIDE = frozenset(
     {
         "/redfish/v1/Systems/Capabilities",
+        "/redfish/v1/Systems/ConstrainedCapabilities",
+        "/redfish/v1/CompositionService/ResourceBlocks/RegisterCapabilities",
         "/redfish/v1/CompositionService/ResourceBlocks/Capabilities",
     }
 )

@@ -10,6 +10,7 @@ from redfish_fm import worlds
 from redfish_fm.drivers.virtual.faults import Slow
 from redfish_fm.drivers.virtual.topology import read
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.redfish import etag
 from redfish_fm.store.base import StoredState
 from tests.cases.life import BLOCKS, GPU2, HOST1, HOST2, SYSTEMS, slowly, system_body
 from tests.cases.stack import ROOT, Stack, a_stack, imported, links_in, unpacked
@@ -265,8 +266,11 @@ async def test_a_composed_system_shows_what_its_blocks_bring() -> None:
             each.rpartition("/")[2] for each in links_in((await stack.get(system))["PCIeDevices"])
         }
         assert {"gpu1", "nvme1"} <= devices
+        before = etag.split((await stack.ask("GET", f"{system}/Processors")).headers["ETag"])
         await act(stack, system, ADD, "gpu2")
         assert await members(stack, f"{system}/Processors") == ["CPU1", "gpu1", "gpu2"]
+        after = etag.split((await stack.ask("GET", f"{system}/Processors")).headers["ETag"])
+        assert after[0] != before[0]
         await act(stack, system, REMOVE, "gpu1")
         assert await members(stack, f"{system}/Processors") == ["CPU1", "gpu2"]
 

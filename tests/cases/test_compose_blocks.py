@@ -7,6 +7,7 @@ import pytest
 from tests.cases.composing import (
     BLOCKS,
     COMPOSE,
+    SERVICE,
     SYSTEMS,
     block,
     everything,
@@ -14,6 +15,7 @@ from tests.cases.composing import (
     gpus,
     made_of,
     manifest,
+    memory,
     of_blocks,
     responses,
     stanza,
@@ -23,6 +25,7 @@ from tests.cases.composing import (
 )
 from tests.cases.stack import Stack, a_stack
 from tests.control.builders import links
+from tests.mapping.schemas import SchemaPack
 from tests.virtual_time import in_virtual_time
 
 
@@ -125,3 +128,39 @@ async def test_what_has_a_block_is_not_registered_again() -> None:
         response = await stack.ask("POST", COMPOSE, body)
         assert response.status == 409
         assert block("gpu1") in told(response)[0]["MessageArgs"]
+
+
+@in_virtual_time
+async def test_all_that_composing_makes_is_as_the_schemas_say(schemas: SchemaPack) -> None:
+    async with a_stack() as stack:
+        await composed(stack, "nvme1", "nvme2")
+        await stack.made(SYSTEMS, {**of_blocks("host1", "pair"), **memory(64 * 1024)})
+        asked = manifest("PreviewReserve", stanza(**gpus(1)), Expand="Relevant", Description="d")
+        (seen,) = responses(await stack.ask("POST", COMPOSE, asked))
+        assert schemas.errors(seen) == []
+        assert len(seen["Processors"]["Members"]) == seen["Processors"]["Members@odata.count"] > 1
+        assert all("ProcessorType" in each for each in seen["Processors"]["Members"])
+        assert set(seen["Memory"]) == {"@odata.id"}
+        found = await stack.crawl()
+        ours = [each for uri, each in found.items() if uri.startswith((SYSTEMS, SERVICE))]
+        assert [line for document in ours for line in schemas.errors(document)] == []
+        kinds = {document["@odata.type"].split(".")[0] for document in found.values()}
+        assert "#CompositionReservation" in kinds
+
+
+@in_virtual_time
+@pytest.mark.parametrize("expand", ["None", None, "Relevant", "All"])
+async def test_a_manifest_says_how_much_of_the_answer_is_spelled_out(expand: str | None) -> None:
+    async with a_stack() as stack:
+        body = manifest("Preview", stanza(**gpus(1)), Expand=expand)
+        (seen,) = responses(await stack.ask("POST", COMPOSE, body))
+        below = {name for name, value in seen.items() if is_below(value, seen["@odata.id"])}
+        spelled = {name for name in below if "Members" in seen[name]}
+        assert len(below) > 5
+        wanted: set[str] = {"Relevant": {"Processors"}, "All": below}.get(str(expand), set())
+        assert spelled == wanted
+
+
+def is_below(value: Any, uri: str) -> bool:
+    """Return whether it is a collection of the system at `uri`, or a link to one."""
+    return isinstance(value, dict) and str(value.get("@odata.id", "")).startswith(f"{uri}/")

@@ -110,11 +110,13 @@ async def test_apply_makes_what_was_promised_and_ends_the_reservation_at_once(
     with_manifest: bool,
 ) -> None:
     async with a_stack() as stack:
+        first = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
         asked = stanza(**gpus(1), **memory(64 * GIB))
         body = manifest("PreviewReserve", asked)
         (seen,) = responses(await stack.ask("POST", COMPOSE, body))
         reservation = (await stack.get(RESERVATIONS))["Members"][0]["@odata.id"]
-        # What is better, and free again meanwhile, is not taken instead.
+        # What comes first, and is free again meanwhile, is not taken instead.
+        assert (await stack.ask("DELETE", first)).status == 204
         before = commits(stack)
         name = reservation.rsplit("/", 1)[-1]
         response = await apply(stack, name, *([asked] if with_manifest else []))
@@ -122,7 +124,8 @@ async def test_apply_makes_what_was_promised_and_ends_the_reservation_at_once(
         assert commits(stack) - before <= 2
         assert done["Links"]["ResourceBlocks"] == seen["Links"]["ResourceBlocks"]
         assert (await stack.ask("GET", reservation)).status == 404
-        assert await state(stack, "gpu1") == ("Composed", 1, False)
+        assert await state(stack, "gpu1") == ("Unused", 0, False)
+        assert await state(stack, "gpu2") == ("Composed", 1, False)
 
 
 @in_virtual_time

@@ -270,3 +270,15 @@ async def test_a_drive_and_a_card_of_their_own() -> None:
         system = await stack.made(SYSTEMS, body)
         assert await made_of(stack, system) == ["host1", "nvme1", "nvme2"]
         assert len(stack.rig.bound()) == 2
+
+
+@in_virtual_time
+@pytest.mark.parametrize("kind", ["Preview", "PreviewReserve", "Apply"])
+async def test_a_repeated_request_is_answered_as_the_first_one(kind: str) -> None:
+    async with a_stack() as stack:
+        body = manifest(kind, stanza(**OF_BOTH))
+        sent = [await stack.ask("POST", COMPOSE, body, idempotency_key="k1") for _ in range(2)]
+        assert sent[0].status == 200
+        assert sent[0].body == sent[1].body
+        assert len(stack.rig.published.state.index.compositions) == (kind == "Apply")
+        assert len(stack.rig.published.state.index.reservations) == (kind == "PreviewReserve")

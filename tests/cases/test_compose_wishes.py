@@ -1,6 +1,5 @@
-"""Systems by what they need, out of every kind of pool; what can not be met, and what can not be."""
+"""Systems by what they need, out of every kind of pool; what can not be met or not be read."""
 
-import json
 from functools import cache
 from typing import Any
 
@@ -29,9 +28,8 @@ from tests.cases.composing import (
     told,
     wish,
 )
-from tests.cases.stack import Stack, a_stack
+from tests.cases.stack import a_stack
 from tests.cases.test_memory import mixed
-from tests.control.builders import links
 from tests.redfish.builders import CATALOG
 from tests.virtual_time import in_virtual_time
 
@@ -56,7 +54,9 @@ async def test_eight_gpus_two_tebibytes_and_a_drive_are_one_request() -> None:
     async with a_stack(ai_pod()) as stack:
         before = await everything(stack)
         drive = {"Storage": wish(1)}
-        system = await stack.made(SYSTEMS, {"Name": "train", **gpus(8), **memory(1 << 20, 2), **drive})
+        system = await stack.made(
+            SYSTEMS, {"Name": "train", **gpus(8), **memory(1 << 20, 2), **drive}
+        )
         names = await made_of(stack, system)
         assert sum(name.startswith("gpu") for name in names) == 8
         assert sum(name.startswith("nvme") for name in names) == 1
@@ -123,7 +123,7 @@ async def test_mirrored_memory_says_which_parts_are_copies() -> None:
         chunks = [each["@odata.id"] for each in shown["MemoryChunks"]]
         assert len(chunks) == 4
         mirrors = [[each["@odata.id"] for each in row["Parts"]] for row in shown["Mirrors"]]
-        assert sorted(sum(mirrors, [])) == sorted(chunks)
+        assert sorted(uri for row in mirrors for uri in row) == sorted(chunks)
         for row in mirrors:
             assert len({uri.split("/MemoryDomains/")[0] for uri in row}) == 2
 
@@ -153,6 +153,47 @@ async def test_more_than_asked_for_is_given_only_where_client_and_operator_allow
         assert (await stack.ask("POST", SYSTEMS, more)).status == 409
         assert (await stack.ask("PATCH", SERVICE, {"AllowOverprovisioning": True})).status == 200
         await stack.made(SYSTEMS, more)
+
+
+@in_virtual_time
+async def test_systems_share_a_region_that_was_made_for_it_each_with_its_access() -> None:
+    async with a_stack(mixed()) as stack:
+        lds = "/redfish/v1/Chassis/dynamic1/PCIeDevices/dynamic1/CXLLogicalDevices"
+        region = {"RegionType": "Dynamic", "RegionSizeMiB": 512}
+        shared = await stack.made(f"{lds}/0/MemoryRegions", region | {"ShareableRegion": True})
+        alone = await stack.made(f"{lds}/1/MemoryRegions", region)
+        before = await everything(stack)
+
+        def asking(uri: str, *access: str) -> dict[str, Any]:
+            wishes: dict[str, Any] = {"MemoryRegion": {"@odata.id": uri}}
+            if access:
+                wishes["AccessCapabilities"] = list(access)
+            return {"Memory": wish(1, **ours(**wishes))}
+
+        writer = await stack.made(SYSTEMS, asking(shared))
+        reader = await stack.made(SYSTEMS, asking(shared, "Read"))
+        granted = []
+        for system in (writer, reader):
+            found = await holdings(stack, system)
+            assert found["MemoryRegions"] == []
+            (connection,) = found["Connections"]
+            (row,) = (await stack.get(connection))["MemoryRegionInfo"]
+            granted.append(row["AccessCapabilities"])
+        assert granted == [["Read", "Write"], ["Read"]]
+        assert len(stack.rig.bound("CXL")) == 2
+        refused = await stack.ask("POST", SYSTEMS, asking(alone))
+        assert refused.status == 400
+        target = f"{writer}/Actions/ComputerSystem.RemoveResourceBlock"
+        body = {"ResourceBlock": {"@odata.id": block("dynamic1")}}
+        assert (await stack.ask("POST", target, body)).status == 204
+        assert len(stack.rig.bound("CXL")) == 1
+        assert (await stack.ask("PATCH", writer, asking(shared, "Read"))).status == 200
+        assert len(stack.rig.bound("CXL")) == 2
+        for system in (writer, reader):
+            assert (await stack.ask("DELETE", system)).status in (202, 204)
+        await free(stack)
+        assert (await stack.ask("GET", shared)).status == 200
+        assert await everything(stack) == before
 
 
 # -- what can not be met ---------------------------------------------------------------------
@@ -199,7 +240,10 @@ async def test_a_preview_and_an_apply_say_the_same() -> None:
 UNREADABLE = {
     "count of nothing": ({"Processors": wish(0, ProcessorType="GPU")}, "@Redfish.RequestedCount"),
     "count of a half": ({"Processors": wish(1.5, ProcessorType="GPU")}, "@Redfish.RequestedCount"),  # type: ignore[arg-type]
-    "no count": ({"Processors": {"Members": [{"ProcessorType": "GPU"}]}}, "@Redfish.RequestedCount"),
+    "no count": (
+        {"Processors": {"Members": [{"ProcessorType": "GPU"}]}},
+        "@Redfish.RequestedCount",
+    ),
     "empty type": ({"Processors": wish(1, ProcessorType="")}, "ProcessorType"),
     "no type": ({"Processors": wish(1)}, "ProcessorType"),
     "unknown type": ({"Processors": wish(1, ProcessorType="DSP")}, "ProcessorType"),

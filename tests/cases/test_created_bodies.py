@@ -80,6 +80,11 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
         {**NAMED, "HostName": "made", "AssetTag": "for a test", "SystemType": "Composed",
          "Links": {"ResourceBlocks": links(f"{BLOCKS}/host2", f"{BLOCKS}/mhnic1-h1")}},
     ),
+    "ResourceBlock": (
+        BLOCKS,
+        {**NAMED, "Client": "whom it is for",
+         "Links": {"SupplyingResourceBlocks": links(f"{BLOCKS}/mhnic1-h2")}},
+    ),
     "ManagerAccount": (
         f"{ROOT}/AccountService/Accounts",
         {"UserName": "made", "Password": "a long password", "RoleId": "Operator",

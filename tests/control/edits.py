@@ -35,6 +35,12 @@ MEMBERS = [
 ZONE_URIS = [f"{PCIE_ZONES}/{name}" for name in "abc"]
 CONNECTION_URIS = [f"{CXL_FABRIC}/Connections/{name}" for name in "de"]
 ENDPOINT_URIS = [f"{PCIE_FABRIC}/Endpoints/{name}" for name in ("mine", "yours")]
+SYSTEM_URIS = [f"/redfish/v1/Systems/{name}" for name in ("made", "other")]
+HOSTS = [f"/redfish/v1/Systems/{name}" for name in ("host1", "host2")]
+BLOCKS = [
+    f"/redfish/v1/CompositionService/ResourceBlocks/{name}"
+    for name in ("host1", "host2", "gpu1", "nvme1", "mem1")
+]
 ENTITIES = ["/redfish/v1/Systems/host1", "/redfish/v1/Chassis/gpu1/Processors/gpu1"]
 PORTS = [f"{PCIE_FABRIC}/Switches/pcie1/Ports/{name}" for name in ("U1", "D1")]
 VPPBS = [VppbId("pcie1", vcs, n) for vcs in "12" for n in range(2)]
@@ -73,6 +79,29 @@ def _endpoint(uri: str) -> st.SearchStrategy[bytes]:
     )
 
 
+def _system(uri: str) -> st.SearchStrategy[bytes]:
+    """Make a system of blocks, whether or not any rule would let it be."""
+
+    def made(blocks: list[str], zone: str) -> bytes:
+        ours = {"RedfishFM": {"Composition": {"Zones": links(zone)}}}
+        named = {"ResourceBlocks": links(*blocks)}
+        return document(uri, "ComputerSystem", Links=named, Oem=ours, SystemType="Composed")
+
+    blocks = st.lists(st.sampled_from(BLOCKS), max_size=3, unique=True)
+    return st.builds(made, blocks, st.sampled_from(ZONE_URIS))
+
+
+def _overlay(uri: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Lay a name over a resource; blocks over a host, a pool over a block."""
+    if uri in BLOCKS:
+        return st.sampled_from([{"Pool": "Free"}, {"Pool": "Unassigned"}])
+    named = st.builds(lambda name: {"Name": name}, NAMES)
+    if uri not in HOSTS:
+        return named
+    given = st.lists(st.sampled_from(BLOCKS[2:]), max_size=2, unique=True)
+    return named | st.builds(lambda each: {"Links": {"ResourceBlocks": links(*each)}}, given)
+
+
 def _binding(vppb: VppbId) -> st.SearchStrategy[Binding]:
     return st.builds(
         lambda target, holders: Binding(
@@ -105,7 +134,7 @@ def _operation(identity: str) -> st.SearchStrategy[Operation]:
         st.sampled_from(
             [OperationState.RUNNING, OperationState.STOPPING, OperationState.COMPLETED]
         ),
-        st.sets(st.sampled_from(ZONE_URIS), max_size=2),
+        st.sets(st.sampled_from(ZONE_URIS + SYSTEM_URIS), max_size=2),
         st.lists(_binding(VPPBS[0]), max_size=1),
     )
 
@@ -116,13 +145,14 @@ def an_edit(draw: Any, state: WantedState) -> Edit:
     kind = draw(st.sampled_from(["document", "document", "overlay", "binding", "operation"]))
     gone = draw(st.integers(0, 3)) == 0
     if kind == "document":
-        uri = draw(st.sampled_from(ZONE_URIS + CONNECTION_URIS + ENDPOINT_URIS))
+        uri = draw(st.sampled_from(ZONE_URIS + CONNECTION_URIS + ENDPOINT_URIS + SYSTEM_URIS))
         make = _zone if uri in ZONE_URIS else _connection
         make = _endpoint if uri in ENDPOINT_URIS else make
+        make = _system if uri in SYSTEM_URIS else make
         return _fitting(state, Space.DOCUMENT, uri, None if gone else draw(make(uri)))
     if kind == "overlay":
-        uri = draw(st.sampled_from([pcie("gpu1"), "/redfish/v1/Systems/host1"]))
-        post = None if gone else msgspec.json.encode({"Name": draw(NAMES)})
+        uri = draw(st.sampled_from([pcie("gpu1"), *HOSTS, BLOCKS[2]]))
+        post = None if gone else msgspec.json.encode(draw(_overlay(uri)))
         return _fitting(state, Space.OVERLAY, uri, post)
     if kind == "binding":
         vppb = draw(st.sampled_from(VPPBS))

@@ -13,6 +13,7 @@ from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.fabric.values import Binding
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.operations import OperationState, decode_operation, encode_operation
+from redfish_fm.mapping.systems_shown import parts_shown
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.view import Origin
@@ -29,7 +30,7 @@ from tests.control.builders import (
     pcie,
     put,
 )
-from tests.control.edits import ENDPOINT_URIS, PORTS, ZONE_URIS, an_edit
+from tests.control.edits import ENDPOINT_URIS, HOSTS, PORTS, SYSTEM_URIS, ZONE_URIS, an_edit
 from tests.control.test_state import operation, rebuilt
 
 BASE = a_base()
@@ -44,7 +45,9 @@ def apply(published: Published, *edits: Edit) -> None:
 def everything(published: Published) -> dict[str, Any]:
     wanted = published.state.spaces[Space.DOCUMENT]
     tasks = [operation.task for operation in published.state.operations.values()]
-    return {uri: published.get(uri) for uri in (*BASE.documents, *wanted, *tasks)}
+    below = [uri for system in (*SYSTEM_URIS, *HOSTS) for uri in parts_shown(system)]
+    every = dict.fromkeys((*BASE.documents, *wanted, *tasks, *below))
+    return {uri: published.get(uri) for uri in every}
 
 
 def a_published() -> Published:
@@ -79,7 +82,7 @@ def test_after_any_edits_every_representation_equals_a_fresh_render(data) -> Non
             observed.pop(edit.key, None)
         seen = data.draw(
             st.dictionaries(
-                st.sampled_from([*PORTS, pcie("gpu1"), ZONE_URIS[0]]),
+                st.sampled_from([*PORTS, pcie("gpu1"), ZONE_URIS[0], *HOSTS]),
                 st.none() | STATUS,
                 max_size=2,
             )

@@ -48,6 +48,20 @@ def a_zone_takes_the_host_of_a_composed_system() -> list[Violation]:
     return post(a_composition(), zone("z", "I1", "T-D2"))
 
 
+@COMPOSITIONS.illegal(Rule.COMPOSED)
+def a_zone_that_had_the_host_before_gives_it_another_device() -> list[Violation]:
+    index = a_composition()
+    index.put_zone(zone("z", "I1"))
+    return patch(index, zone("z", "I1", "T-D2"))
+
+
+@COMPOSITIONS.legal
+def a_zone_that_had_the_host_before_gives_it_a_device_less() -> list[Violation]:
+    index = a_composition()
+    index.put_zone(zone("z", "I1", "T-D2"))
+    return patch(index, zone("z", "I1"))
+
+
 @COMPOSITIONS.legal
 def a_zone_takes_a_physical_host_that_was_only_given_more() -> list[Violation]:
     return post(a_composition(expands=True), zone("z", "I1", "T-D2"))

@@ -101,6 +101,11 @@ def _expanded_host(index: FabricIndex) -> list[Violation]:
     return compose(index, "b-H1", "b-D1")
 
 
+def _used_up_host(index: FabricIndex) -> list[Violation]:
+    held(index, "b-H1", "b-D2")
+    return compose(index, "b-D1", system="H1", expands=True)
+
+
 def _reserved_for_another(index: FabricIndex) -> list[Violation]:
     _reserved(index)
     return compose(index, "b-H1", "b-D1")
@@ -148,6 +153,7 @@ ROWS = [
     Row("shared with another", _shared_once_more, None),
     Row("shared by too many", _shared_once_too_often, Rule.BLOCK_TAKEN),
     Row("its host was expanded in place", _expanded_host, Rule.BLOCK_TAKEN),
+    Row("more for a host that is used up", _used_up_host, Rule.BLOCK_TAKEN),
     Row("reserved for another", _reserved_for_another, Rule.BLOCK_TAKEN),
     Row("reserved for whoever asks", _reserved_for_me, None),
     Row("reserved until now", _reserved_until_now, None),
@@ -172,7 +178,7 @@ def test_a_request_is_refused_by_exactly_the_rule_it_breaks(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["_twice", "_computes", "_taken", "_reserved", "_in_use", "_unavailable"]
+    "name", ["_twice", "_computes", "_consumed", "_taken", "_reserved", "_in_use", "_unavailable"]
 )
 def test_without_a_rule_some_illegal_request_is_accepted(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -74,7 +74,8 @@ DEVICES = {
         Wish("NVMe", 1, capacity_mib_min=2, name="/Storage/Members/0/Drives/0"),
     ),
     "simple storage": (
-        of("SimpleStorage", {"@Redfish.RequestedCount": 6, "Devices": [{"CapacityBytes": 1 << 30}]}),
+        of("SimpleStorage", {"@Redfish.RequestedCount": 6,
+                             "Devices": [{"CapacityBytes": 1 << 30}]}),
         Wish("NVMe", 6, capacity_mib_min=1024, name="/SimpleStorage/Members/0/Devices/0"),
     ),
     "simple storage as the published capabilities write it": (
@@ -107,7 +108,8 @@ PARTS = {
         MemoryWish(1024, 3, policy=MemoryPolicy.MIRRORED, name="/Memory/Members/0"),
     ),
     "near": (
-        {**of("Memory", {**MEMORY, **ours(MaxLatencyNanoseconds=9)}), **ours(MemoryPolicy="Spread")},
+        {**of("Memory", {**MEMORY, **ours(MaxLatencyNanoseconds=9)}),
+         **ours(MemoryPolicy="Spread")},
         MemoryWish(
             1024, 3, policy=MemoryPolicy.SPREAD, latency_ns_max=9, name="/Memory/Members/0"
         ),

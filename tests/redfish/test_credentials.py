@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -142,13 +143,36 @@ async def test_one_peers_flood_does_not_make_others_wait_for_it(door: Door) -> N
     assert door.hashed.index("eve-password") <= 3
 
 
-async def test_a_throttled_peer_does_not_even_wait(door: Door) -> None:
+async def test_a_throttled_peer_does_not_even_wait(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await door.fails(FAILURES_AT_ONCE)
-    flood = [door.tries("bob", "wrong-password") for _ in range(WAITING_OF_PEER_MAX)]
-    other = door.tries("bob", peer="192.0.2.3")
-    *statuses, last = await asyncio.gather(*flood, other)
-    assert statuses == [503] * WAITING_OF_PEER_MAX
-    assert isinstance(last, Account)
+    go_on = threading.Event()
+
+    def slowly(password: str, secret: bytes) -> bool:
+        return go_on.wait(5.0)
+
+    monkeypatch.setattr(accounts_module, "verify_password", slowly)
+    others = [asyncio.create_task(door.tries("bob", peer=f"192.0.2.{n}")) for n in range(3, 8)]
+    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(2.0):
+            assert await door.tries("bob") == 503
+    finally:
+        go_on.set()
+    assert all(isinstance(each, Account) for each in await asyncio.gather(*others))
+
+
+async def test_a_password_that_was_right_until_a_moment_ago_opens_nothing(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed_first(password: str, secret: bytes) -> bool:
+        edit = Edit(Space.SECRET, f"{ACCOUNTS}/bob", secret, b"another-password")
+        door.accounts.apply([edit])
+        return secret == password.encode()
+
+    monkeypatch.setattr(accounts_module, "verify_password", changed_first)
+    assert await door.tries("bob") == 401
 
 
 async def test_an_account_that_is_described_anew_meanwhile_is_no_wrong_password(

@@ -232,7 +232,8 @@ async def test_a_name_in_no_known_writing_costs_the_identity_and_not_the_connect
     # SEQUENCE of one dNSName [2], whose bytes are no IA5String.
     inner = b"\x82" + bytes([len(raw)]) + raw
     names = x509.UnrecognizedExtension(
-        ExtensionOID.SUBJECT_ALTERNATIVE_NAME, b"\x30" + bytes([len(inner)]) + inner)
+        ExtensionOID.SUBJECT_ALTERNATIVE_NAME, b"\x30" + bytes([len(inner)]) + inner
+    )
     anne = user("anne", further=[names])
     served = await serve(context=live)
     await proved(served, identified(anne))

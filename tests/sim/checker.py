@@ -27,6 +27,7 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.mapping.drafts import TakeBack
 from redfish_fm.mapping.operations import Operation, OperationState, decode_operation
+from redfish_fm.mapping.uris import SYSTEM_COLLECTION
 from redfish_fm.redfish.changes import Change, Edit, FeedOp, Space
 from redfish_fm.store.base import StoredState
 from redfish_fm.store.memory import DurableState
@@ -242,10 +243,20 @@ class Checker:
             self._makers[edit.key] = change
         elif edit.post is None:
             maker = self._makers.pop(edit.key)
+            if edit.key.startswith(f"{SYSTEM_COLLECTION}/"):
+                self._nothing_left_of(edit.key, edit.pre)
             stopped = {e.key for e in change.edits if e.space is Space.OPERATION and e.pre}
             if change.actor == "reconcile":
                 own = maker.operation in stopped
                 self.expect(own, f"{edit.key} of change {maker.seq} was taken from its client")
+
+    def _nothing_left_of(self, system: str, document: bytes) -> None:
+        """What was made for a system of blocks alone goes with it."""
+        ours = msgspec.json.decode(document).get("Oem", {}).get("RedfishFM", {})
+        for links in ours.get("Composition", {}).values():
+            left = [each["@odata.id"] for each in links
+                    if each.get("@odata.id") in self.mirror.spaces[Space.DOCUMENT]]  # fmt: skip
+            self.expect(not left, f"{system} is gone, and {left} of it are still there")
 
     def _operation_moved(self, edit: Edit) -> None:
         before = decode_operation(edit.pre or b"")

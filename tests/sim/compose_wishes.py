@@ -144,6 +144,8 @@ class Compositions(Wishes):
     async def reserve(self, process: Process) -> None:
         """Reserve what a manifest needs; sometimes only ask, sometimes take it at once."""
         await self._make_room(process)
+        if self._often(0.25):
+            await self.lasting(process)
         body = self._needs() if self._often(0.4) else {
             "Links": {"ResourceBlocks": refs([*self._some(self._hosts(), 1),
                                               *self._some(self._devices(), 1)])}

@@ -37,6 +37,7 @@ from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store import memory
 from tests.sim import simulation
+from tests.sim.compose_mutants import COMPOSE_ENGINE, COMPOSE_RULES
 from tests.sim.weather import Weather
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -370,6 +371,16 @@ RULE_MUTANTS: dict[str, tuple[tuple[Rule, ...], Mutant]] = {
 }  # fmt: skip
 """Which rules are off, and the mutant."""
 
+_COMPOSING: dict[str, Any] = {"composing": True, "focus": "compose", "gpus": 3, "hosts": 3}
+
+RULE_MUTANTS |= {
+    name: (rules, focused(mutant=mutant, **{**_COMPOSING, **changes}))
+    for name, rules, mutant, changes in (
+        *COMPOSE_RULES,
+        ("COMPOSED off", (Rule.COMPOSED,), without(Rule.COMPOSED), {"focus": "zones", "dual": 1}),
+    )
+}
+
 ENGINE_MUTANTS: dict[str, Mutant] = {
     "bind before unbind": focused("zones", bind_before_unbind),
     "no barrier": no_barrier,
@@ -396,6 +407,11 @@ ENGINE_MUTANTS: dict[str, Mutant] = {
     "parts under change are granted": focused("memory", parts_under_change_are_granted),
     "used capacity is not counted": focused("memory", accounts_forget_what_is_scrubbed, pooled=4),
     "parts are not said anew": focused("memory", shown_at_first_and_never_again, pooled=4),
+}
+
+ENGINE_MUTANTS |= {
+    name: focused(mutant=mutant, **{**_COMPOSING, **changes})
+    for name, (mutant, changes) in COMPOSE_ENGINE.items()
 }
 
 HARDWARE_MUTANTS: dict[str, Mutant] = {
@@ -438,6 +454,8 @@ BY_TABLE: dict[Rule, str] = {
     Rule.MUTUALLY_EXCLUSIVE: "no endpoint here excludes another",
     Rule.BANDWIDTH: "clients guarantee no bandwidth, and hardware here does not ration it",
     Rule.NO_PATH: "every host has a virtual switch on every switch",
+    Rule.BLOCK_IN_USE: "rules of zones refuse it once more",
+    Rule.BLOCK_UNAVAILABLE: "rules of zones refuse it once more",
     Rule.NO_FREE_VPPB: "without a vPPB there is nothing to record: no decision to make wrong",
 }
 """Rules that the simulation can not reach, and why; tests/fabric kills them by a table."""
@@ -458,6 +476,13 @@ RARE: frozenset[str] = frozenset(
         "the other way is free",
         "deallocate while bound, hardware lets it",
         "unready parts, hardware binds them",
+        "BLOCK_TAKEN off",
+        "BLOCK_TWICE off",
+        "COMPOSED off",
+        "a host that is used up is expanded",
+        "a reserved block is taken",
+        "take_back leaves holdings listed",
+        "take_back leaves the chunks",
     }
 )
 """Mutants that take many seeds: `make soak` looks for them."""

@@ -70,6 +70,11 @@ KINDS = (
     "EndpointGroups POST", "EndpointGroups PATCH", "EndpointGroups DELETE", "MemoryChunks POST",
     "MemoryChunks DELETE", "MemoryRegions POST", "MemoryRegions DELETE", "Volumes POST",
     "Volumes DELETE", "VPPBs PATCH", "Tasks DELETE",
+    "Systems POST", "Systems POST by needs", "Systems PATCH", "Systems DELETE",
+    "Systems ACTION AddResourceBlock", "Systems ACTION RemoveResourceBlock",
+    "CompositionService PATCH", "CompositionService ACTION Compose Preview",
+    "CompositionService ACTION Compose PreviewReserve", "CompositionService ACTION Compose Apply",
+    "CompositionService ACTION Compose Apply reserved", "CompositionReservations DELETE",
 )  # fmt: skip
 """Everything that clients write; the soak run has to accept each often enough to mean it."""
 
@@ -107,5 +112,6 @@ def _assert_busy(total: Counter[str]) -> None:
     for event in ("devices pulled", "devices without power", "devices replaced", "devices back",
                   "crashes", "hung up", "taken back", "races", "rebuilt", "violations shown",
                   "store failed", "store full", "store unknown before", "store unknown after",
-                  "hardware late", "hardware outside"):  # fmt: skip
+                  "hardware late", "hardware outside", "compositions taken back",
+                  "compositions held apart", "blocks and pools compared"):  # fmt: skip
         assert total[event] > 0, event

@@ -30,16 +30,20 @@ class Background:
         self._caller = caller
         self._turn = asyncio.Lock()
 
-    async def run(self, command: Command[Q, Any], request: Q, deadline_s: float) -> None:
-        """Carry out a command to its end.
+    async def run(
+        self, command: Command[Q, Any], request: Q, deadline_s: float, changes: int
+    ) -> None:
+        """Carry out a command to its end, at the switch that was there at so many `changes`.
 
         Raises Refused with the code of the end, and DriverUnavailable where the end is not told.
         """
         await self._wait_turn(command, deadline_s)
         try:
-            message = await self._caller.send(command, request, deadline_s=deadline_s)
+            message = await self._caller.send(
+                command, request, deadline_s=deadline_s, changes=changes
+            )
             if message.return_code == ReturnCode.BACKGROUND_STARTED:
-                await self._follow(command, deadline_s)
+                await self._follow(command, deadline_s, changes)
         finally:
             self._turn.release()
 
@@ -55,13 +59,17 @@ class Background:
         except TimeoutError as error:
             raise DriverNotSent(f"{command} waited for its turn until its deadline") from error
 
-    async def _follow(self, command: Command[Any, Any], deadline_s: float) -> None:
+    async def _follow(self, command: Command[Any, Any], deadline_s: float, changes: int) -> None:
         clock, policy = self._caller.clock, self._caller.policy
         name, idle, attempt = self._caller.link.name, 0, 0
         while clock.now_s() < deadline_s:
             await clock.sleep(min(policy.wait_s(attempt), deadline_s - clock.now_s()))
             attempt += 1
+            if clock.now_s() >= deadline_s:
+                break
             status = await self._look(command, deadline_s)
+            if self._caller.changes != changes:
+                raise DriverUnavailable(f"another switch answers at {name} now")
             if status is None:
                 continue
             # One known switch shows opcode 0 and "running" while it has nothing to do.
@@ -78,11 +86,16 @@ class Background:
         raise DriverUnavailable(f"{name} was not done with {command} by its deadline")
 
     async def _look(self, command: Command[Any, Any], deadline_s: float) -> BackgroundStatus | None:
-        """Return the status, None where this look was not answered."""
+        """Return the status, None where this look was not answered.
+
+        The command is sent by now: that a look is not must not be taken for it.
+        """
         try:
             return await self.status(deadline_s)
         except NoAnswer:
             return None
+        except DriverNotSent as error:
+            raise DriverUnavailable(f"the end of {command} was not seen: {error}") from error
         except DriverUnsupported as error:
             raise DriverUnavailable(
                 f"{self._caller.link.name} does not tell how {command} ends"

@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from redfish_fm.clocks import Clock
-from redfish_fm.drivers.base import DriverRejected, DriverUnsupported
+from redfish_fm.drivers.base import (
+    DriverNotSent,
+    DriverRejected,
+    DriverUnavailable,
+    DriverUnsupported,
+)
 from redfish_fm.drivers.cxl_fmapi import header, refusals, tunnels
+from redfish_fm.drivers.cxl_fmapi.channel import Channel
 from redfish_fm.drivers.cxl_fmapi.command import CCI, FM_API, NOTHING, Command
-from redfish_fm.drivers.cxl_fmapi.header import Category, Dialect, Message
+from redfish_fm.drivers.cxl_fmapi.header import Category, Message
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY, Identity
-from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
 from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode
 from redfish_fm.drivers.cxl_fmapi.profiles import STANDARD, Profile, profile_of
@@ -60,7 +65,7 @@ class Caller:
     `changes` counts how often another switch than before answered at this link.
     """
 
-    def __init__(self, link: Link, clock: Clock, policy: CallPolicy | None = None) -> None:
+    def __init__(self, link: Channel, clock: Clock, policy: CallPolicy | None = None) -> None:
         self.link = link
         self.clock = clock
         self.policy = policy or CallPolicy()
@@ -84,6 +89,14 @@ class Caller:
                 self._generation = generation
                 return identity
             return self.identity
+
+    async def prepare(self, command: Command[Any, Any]) -> Profile:
+        """Return how to speak to the switch; where it does not say, nothing has been sent."""
+        try:
+            await self.introduce()
+        except DriverUnavailable as error:
+            raise DriverNotSent(f"{command} was not sent: {error}") from error
+        return self.profile
 
     async def barrier(self) -> Identity:
         """Ask who the switch is and return its answer: what was sent before has arrived."""
@@ -150,18 +163,25 @@ class Caller:
         *,
         port: int | None = None,
         deadline_s: float | None = None,
+        changes: int | None = None,
     ) -> Message:
         """Return an accepted answer: success, or begun in the background.
 
-        Asks again when the switch says it is busy, until the deadline, and once when it says that.
+        `changes`: what the attribute was when the switch was chosen; another one gets nothing.
+        Asks again while the switch is busy, until the deadline, and once more where it asks for it.
         """
-        await self.introduce()
+        await self.prepare(command)
+        meant = self.changes if changes is None else changes
         if self.lacks(command.opcode, port):
             raise DriverUnsupported(f"{self.link.name} has no {command}")
         payload = self._encoded(command, request)
         until_s = self.deadline(deadline_s)
 
         async def once() -> Message:
+            # The link may have been made anew meanwhile, and lead elsewhere.
+            await self.prepare(command)
+            if self.changes != meant:
+                raise DriverNotSent(f"another switch answers at {self.link.name} now")
             return await self._once(command, payload, port, until_s)
 
         message = await self._patiently(command, once, until_s)
@@ -282,8 +302,4 @@ class Caller:
             self._missing.clear()
             self._answered.clear()
         self.identity = identity
-        self.profile = profile_of(identity, self._dialect())
-
-    def _dialect(self) -> Dialect | None:
-        session = self.link.session
-        return session.dialect if session is not None else None
+        self.profile = profile_of(identity, self.link.dialect)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from redfish_fm.clocks import Clock
-from redfish_fm.drivers.base import DriverRejected, DriverUnavailable
+from redfish_fm.drivers.base import DriverRejected, DriverUnavailable, DriverUnsupported
 from redfish_fm.drivers.cxl_fmapi.background import Background
 from redfish_fm.drivers.cxl_fmapi.caller import Caller, CallPolicy
+from redfish_fm.drivers.cxl_fmapi.channel import Channel
 from redfish_fm.drivers.cxl_fmapi.command import NOTHING, Command
 from redfish_fm.drivers.cxl_fmapi.device import DeviceClient
 from redfish_fm.drivers.cxl_fmapi.events import EventRecord
@@ -31,7 +32,6 @@ from redfish_fm.drivers.cxl_fmapi.generic_commands import (
 )
 from redfish_fm.drivers.cxl_fmapi.identify import Identity
 from redfish_fm.drivers.cxl_fmapi.layouts import layout
-from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.numbers import (
     BindingStatus,
     ConfigurationState,
@@ -72,8 +72,11 @@ VCSS_AT_ONCE = 7
 """Known switches tell of no more in one answer."""
 
 _VPPB_LIMIT = 255
-_PORT_BYTES, _VPPB_BYTES, _ANSWER_HEAD = 16, 4, 16
-_ANSWER_BYTES = 4079
+_PORT_BYTES, _VPPB_BYTES = 16, 4
+_ANSWER_HEAD = 20
+"""Frame, CCI header, and what stands before the first block of an answer."""
+
+_ANSWER_BYTES = 4095
 _EVENT_ROUNDS = 64
 """A log that never runs dry is left alone after so many rounds, until the next time."""
 
@@ -94,7 +97,7 @@ class EventBatch:
 class SwitchClient:
     """One switch."""
 
-    def __init__(self, link: Link, clock: Clock, policy: CallPolicy | None = None) -> None:
+    def __init__(self, link: Channel, clock: Clock, policy: CallPolicy | None = None) -> None:
         self.caller = Caller(link, clock, policy)
         self.background = Background(self.caller)
 
@@ -113,8 +116,9 @@ class SwitchClient:
         """
         identity = await self.caller.introduce()
         wanted = list(dict.fromkeys(ports))
-        asked = list(range(max(wanted) + 1)) if self.caller.profile.all_ports and wanted else wanted
-        room = _room(identity) // _PORT_BYTES
+        whole = self.caller.profile.all_ports and wanted
+        asked = list(range(max(wanted) + 1)) if whole else wanted
+        room = PORTS_AT_ONCE if whole else _room(identity) // _PORT_BYTES
         found: dict[int, PortState] = {}
         for some in _pieces(asked, max(1, min(PORTS_AT_ONCE, room))):
             found |= await self._ports(tuple(some))
@@ -127,10 +131,8 @@ class SwitchClient:
         except Refused as error:
             if error.code != ReturnCode.INVALID_INPUT:
                 raise
-            if len(ports) == 1:
-                return {}
             found: dict[int, PortState] = {}
-            for each in ports:
+            for each in ports if len(ports) > 1 else ():
                 found |= await self._ports((each,))
             return found
         return {
@@ -151,19 +153,26 @@ class SwitchClient:
         room = _room(identity) - _VPPB_BYTES * (VCSS_AT_ONCE + vppb_count)
         found: dict[int, VcsInfo] = {}
         for some in _pieces(list(dict.fromkeys(vcss)), VCSS_AT_ONCE if room >= 0 else 1):
-            query = VcsQuery(0, _VPPB_LIMIT, tuple(some))
-            try:
-                infos = await self.caller.call(GET_VCSS, query, deadline_s=deadline_s)
-            except Refused as error:
-                if error.code != ReturnCode.INVALID_INPUT or len(some) > 1:
-                    raise
-                continue
-            found |= {
-                info.vcs_id: info
-                for info in infos
-                if info.vcs_id in some and info.state != VcsState.INVALID_VCS
-            }
+            found |= await self._vcss(tuple(some), deadline_s)
         return found
+
+    async def _vcss(self, vcss: tuple[int, ...], deadline_s: float | None) -> dict[int, VcsInfo]:
+        """Ask for some virtual switches; where all are refused, for each by itself."""
+        query = VcsQuery(0, _VPPB_LIMIT, vcss)
+        try:
+            infos = await self.caller.call(GET_VCSS, query, deadline_s=deadline_s)
+        except Refused as error:
+            if error.code != ReturnCode.INVALID_INPUT:
+                raise
+            found: dict[int, VcsInfo] = {}
+            for each in vcss if len(vcss) > 1 else ():
+                found |= await self._vcss((each,), deadline_s)
+            return found
+        return {
+            info.vcs_id: info
+            for info in infos
+            if info.vcs_id in vcss and info.state != VcsState.INVALID_VCS
+        }
 
     async def vppb(self, vcs: int, vppb: int, deadline_s: float | None = None) -> VppbState:
         """Return one vPPB. Raises DriverRejected when there is none."""
@@ -177,10 +186,11 @@ class SwitchClient:
     ) -> VppbState:
         """Bind a port, or one LD of it, and return the vPPB as it is seen bound."""
         until_s = self.caller.deadline(deadline_s)
-        await self.caller.introduce()
-        ld_id = self.caller.profile.ld_of_port if ld is None else ld
-        refusal = await self._refusal(BIND, Bind(vcs, vppb, port, ld_id), until_s)
-        seen = await self._settled(vcs, vppb, until_s)
+        profile = await self.caller.prepare(BIND)
+        changes = self.caller.changes
+        ld_id = profile.ld_of_port if ld is None else ld
+        refusal = await self._refusal(BIND, Bind(vcs, vppb, port, ld_id), until_s, changes)
+        seen = await self._outcome(vcs, vppb, until_s, refusal, changes)
         if seen.status in _BOUND and seen.port_id == port and ld in (None, seen.ld_id):
             return seen
         raise refusal or DriverUnavailable(
@@ -196,8 +206,10 @@ class SwitchClient:
     ) -> VppbState:
         """Unbind a vPPB and return it as it is seen unbound."""
         until_s = self.caller.deadline(deadline_s)
-        refusal = await self._refusal(UNBIND, Unbind(vcs, vppb, option), until_s)
-        seen = await self._settled(vcs, vppb, until_s)
+        await self.caller.prepare(UNBIND)
+        changes = self.caller.changes
+        refusal = await self._refusal(UNBIND, Unbind(vcs, vppb, option), until_s, changes)
+        seen = await self._outcome(vcs, vppb, until_s, refusal, changes)
         if seen.status == BindingStatus.UNBOUND:
             return seen
         raise refusal or DriverUnavailable(
@@ -205,14 +217,31 @@ class SwitchClient:
         )
 
     async def _refusal(
-        self, command: Command[Q, Any], request: Q, until_s: float
+        self, command: Command[Q, Any], request: Q, until_s: float, changes: int
     ) -> Refused | None:
         """Carry out a command; return its refusal, for it may be that of an operation before."""
         try:
-            await self.background.run(command, request, until_s)
+            await self.background.run(command, request, until_s, changes)
         except Refused as refusal:
             return refusal
         return None
+
+    async def _outcome(
+        self, vcs: int, vppb: int, until_s: float, refusal: Refused | None, changes: int
+    ) -> VppbState:
+        """Return a vPPB after a command that was sent; what can not be seen is unknown.
+
+        A look that fails never says that the command was not sent, or was refused.
+        """
+        try:
+            seen = await self._settled(vcs, vppb, until_s)
+        except DriverUnavailable as error:
+            raise DriverUnavailable(f"the outcome was not seen: {error}") from error
+        except (DriverRejected, DriverUnsupported) as error:
+            raise refusal or DriverUnavailable(f"the outcome was not seen: {error}") from error
+        if self.caller.changes != changes:
+            raise DriverUnavailable(f"another switch answers at {self.caller.link.name} now")
+        return seen
 
     async def _settled(self, vcs: int, vppb: int, until_s: float) -> VppbState:
         """Return a vPPB once no operation is in progress on it."""

@@ -14,12 +14,16 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Annotated, Any, Generic, Protocol, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
 
 T = TypeVar("T")
+
+_BLOCKS_KEPT = 1024
+"""Decoded blocks of arrays that each layout remembers."""
 
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """What struct calls an unsigned integer of so many bytes."""
@@ -132,6 +136,8 @@ class Layout(Generic[T]):
         self._tails = tuple(
             _tail(each.place, number) for each in self.fields if not isinstance(each.place, At)
         )
+        # Values are immutable, and most blocks of a poll are those of the poll before.
+        self.decode_block = lru_cache(_BLOCKS_KEPT)(self.decode)
         self._blank = tuple(b"" if code[0].isdigit() else 0 for code in slots.values())
 
     def encode(self, value: T) -> bytes:
@@ -284,7 +290,7 @@ class _CountedTail:
             raise Malformed(f"{number} items need {end} bytes, got {len(data)}")
         if self._layout is None:
             return struct.unpack_from(f"<{number}{_CODES[self._size]}", data, begin), end
-        decode, size = self._layout.decode, self._size
+        decode, size = self._layout.decode_block, self._size
         return tuple(decode(data[at : at + size]) for at in range(begin, end, size)), end
 
 

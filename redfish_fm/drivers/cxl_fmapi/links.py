@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import DriverNotSent, DriverUnavailable
 from redfish_fm.drivers.cxl_fmapi.command import FM_API
-from redfish_fm.drivers.cxl_fmapi.header import Message
+from redfish_fm.drivers.cxl_fmapi.header import Dialect, Message
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY
 from redfish_fm.drivers.cxl_fmapi.session import Order, Session
 from redfish_fm.drivers.cxl_fmapi.wires import Arrival, Wire
@@ -69,6 +69,11 @@ class Link:
     def connected(self) -> bool:
         """Return whether there is a connection."""
         return self.session is not None and not self.session.ended
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """Return the dialect of the newest connection, None before its first answer."""
+        return self.session.dialect if self.session is not None else None
 
     async def wait_connected(self) -> None:
         """Return when there is a connection."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from redfish_fm.drivers.base import DriverUnavailable
+from redfish_fm.drivers.cxl_fmapi.command import FM_API
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY
 from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
@@ -28,7 +29,7 @@ EARLY_NOTICES_MAX = 256
 
 async def whoever(session: Session, name: str) -> str | None:
     """Recognise every connection that answers Identify as the one switch there is."""
-    await session.exchange(Order(IDENTIFY.opcode))
+    await session.exchange(Order(IDENTIFY.opcode, message_type=FM_API))
     return name
 
 

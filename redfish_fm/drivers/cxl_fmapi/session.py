@@ -84,6 +84,11 @@ class Session:
         """Return the dialect of the answers so far, None before the first."""
         return self._wire.dialect
 
+    @property
+    def held_bytes(self) -> int:
+        """Return the size of what came and waits for its end."""
+        return self._wire.held_bytes
+
     async def run(self) -> None:
         """Read until the connection ends; fail whatever still waits then."""
         try:

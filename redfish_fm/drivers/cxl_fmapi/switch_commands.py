@@ -191,7 +191,8 @@ class VcsInfoForm:
             if end > len(data):
                 raise Malformed(f"the vPPBs of VCS {head.vcs_id} are cut off")
             vppbs = tuple(
-                _VPPB.decode(data[each : each + _VPPB.size]) for each in range(at, end, _VPPB.size)
+                _VPPB.decode_block(data[each : each + _VPPB.size])
+                for each in range(at, end, _VPPB.size)
             )
             at = end
             found.append(VcsInfo(head.vcs_id, head.state, head.usp_port, head.vppb_count, vppbs))

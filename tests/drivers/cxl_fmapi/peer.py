@@ -5,6 +5,7 @@ ordered through its fields. Two ways of speaking: packets of 68 bytes, frames of
 """
 
 import asyncio
+import socket
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -39,15 +40,18 @@ Answer = Callable[[Asked], "Reply | Awaitable[Reply | None] | None"]
 
 @dataclass
 class Peer:
-    """The switch. `jrl` swaps the header's bits; `zero_opcode` answers with opcode 0."""
+    """The switch. `jrl` swaps the header's bits; `zero_opcode` answers with opcode 0.
+
+    `split`: bytes a write; `receive_bytes`: what the kernel keeps of what is not read yet.
+    """
 
     speak: str = PACKETS
     jrl: bool = False
     zero_opcode: bool = False
     split: int = 0
+    receive_bytes: int = 0
     answers: dict[int, Answer] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
-    chunks: list[int] = field(default_factory=list)
     connections: int = 0
     host: str = "127.0.0.1"
     port: int = 0
@@ -58,6 +62,9 @@ class Peer:
     async def listen(self, port: int = 0) -> int:
         """Listen as a switch does that managers dial."""
         self.server = await asyncio.start_server(self._taken, self.host, port)
+        if self.receive_bytes:
+            listening = self.server.sockets[0]
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_bytes)
         self.port = self.server.sockets[0].getsockname()[1]
         return self.port
 

@@ -14,6 +14,7 @@ from redfish_fm.drivers.base import (
     DriverUnavailable,
     DriverUnsupported,
 )
+from redfish_fm.drivers.cxl_fmapi.caller import CallPolicy
 from redfish_fm.drivers.cxl_fmapi.client import SwitchClient
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import AddCapacity
 from redfish_fm.drivers.cxl_fmapi.events import MLD_PORT
@@ -29,7 +30,7 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
 )
 from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer, Refused, SwitchBusy
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
-from tests.drivers.cxl_fmapi.peer import FRAMES, PACKETS, Asked, Peer, Reply, always
+from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, PACKETS, Asked, Peer, Reply, always
 from tests.drivers.cxl_fmapi.peer_switch import BUSY, INVALID, OK, SwitchState, peer_of
 from tests.drivers.cxl_fmapi.test_links import dialled
 from tests.virtual_time import in_virtual_time
@@ -99,6 +100,17 @@ async def test_the_profile_follows_from_what_is_seen(
         assert client.caller.profile.name == profile
 
 
+@pytest.mark.parametrize("code", [None, INVALID])
+@in_virtual_time
+async def test_a_switch_that_does_not_say_who_it_is_gets_no_command(code: int | None) -> None:
+    state = SwitchState()
+    async with client_of(state) as (client, peer):
+        peer.answers[0x0001] = lambda _: None if code is None else Reply(code)
+        with pytest.raises(DriverNotSent, match=r"Bind vPPB \(5201h\) was not sent"):
+            await client.bind(0, 1, 3, None)
+        assert state.commands == []
+
+
 @in_virtual_time
 async def test_another_switch_at_the_same_link_is_noticed() -> None:
     state = SwitchState()
@@ -145,12 +157,15 @@ async def test_a_switch_that_needs_all_ports_is_asked_for_all() -> None:
         assert peer.asked[-1].payload == bytes((5, 0, 1, 2, 3, 4))
 
 
+@pytest.mark.parametrize(
+    ("identity", "most"), [(IDENTITY[:16] + b"\x0a\0", 62), (IDENTITY, 200), (SHORT_IDENTITY, 200)]
+)
 @in_virtual_time
-async def test_many_ports_are_asked_for_in_pieces_that_fit() -> None:
-    async with client_of(SwitchState(ports=200, identity=SHORT_IDENTITY), FRAMES) as (client, peer):
+async def test_many_ports_are_asked_for_in_pieces_that_fit(identity: bytes, most: int) -> None:
+    async with client_of(SwitchState(ports=200, identity=identity), FRAMES) as (client, peer):
         assert len(await client.physical_ports(range(200))) == 200
         counts = [each.payload[0] for each in peer.asked if each.opcode == 0x5101]
-        assert sum(counts) == 200 and max(counts) * 16 + 20 <= 1024
+        assert (sum(counts), max(counts)) == (200, most)
 
 
 @in_virtual_time
@@ -159,13 +174,14 @@ async def test_many_virtual_switches_are_asked_for_in_pieces() -> None:
         assert len(await client.virtual_switches(range(16), 64)) == 16
         assert [each.payload[2] for each in peer.asked if each.opcode == 0x5200] == [7, 7, 2]
         assert len(await client.virtual_switches(range(4), 4000)) == 4
-        assert [each.payload[2] for each in peer.asked][-4:] == [1, 1, 1, 1]
+        assert [each.payload[2] for each in peer.asked[-4:]] == [1, 1, 1, 1]
 
 
 @in_virtual_time
 async def test_a_virtual_switch_that_there_is_not_is_left_out() -> None:
     async with client_of(SwitchState()) as (client, _):
         assert await client.virtual_switches([9]) == {}
+        assert list(await client.virtual_switches([0, 9, 1])) == [0, 1]
         with pytest.raises(DriverRejected, match="no vPPB 0 in VCS 9"):
             await client.vppb(9, 0)
 
@@ -367,6 +383,89 @@ async def test_a_switch_lost_under_a_bind_is_not_asked_twice() -> None:
         await asyncio.sleep(1)
         assert state.commands.count(0x5201) == 1
         assert (await client.vppb(0, 1)).port_id == 3
+
+
+@pytest.mark.parametrize("when", [0x0002, 0x5200])
+@in_virtual_time
+async def test_a_switch_lost_after_a_bind_leaves_its_outcome_unknown(when: int) -> None:
+    state = SwitchState(operation_s=0.5)
+    async with client_of(state) as (client, peer):
+        await client.identify()
+
+        def cut(_: Asked) -> None:
+            if peer.server is not None:
+                peer.server.close()
+            peer.hang_up()
+
+        peer.answers[when] = cut
+        for _ in range(2):
+            with pytest.raises(DriverUnavailable) as caught:
+                await client.bind(0, 1, 3, None)
+            assert isinstance(caught.value, DriverNotSent) is (state.commands.count(0x5201) == 0)
+            state.commands.clear()
+
+
+OTHER_IDENTITY = IDENTITY[:8] + bytes(8) + IDENTITY[16:]
+
+
+@pytest.mark.parametrize("when", [0x5201, 0x0002, 0x5200])
+@pytest.mark.parametrize("unbind", [False, True])
+@in_virtual_time
+async def test_another_switch_under_a_command_is_not_taken_for_the_first(
+    when: int, unbind: bool
+) -> None:
+    when = 0x5202 if unbind and when == 0x5201 else when
+    bound = {(0, 1): (2, 3, 0xFF)}
+    state = SwitchState(operation_s=0.5, vppbs=dict(bound) if unbind else {})
+    async with client_of(state) as (client, peer):
+        await client.identify()
+
+        def replaced(asked: Asked) -> Reply | None:
+            peer.answers[when] = state.answer
+            state.identity = OTHER_IDENTITY
+            reply = Reply(BUSY) if asked.opcode in (0x5201, 0x5202) else None
+            # Busy is answered; then, or at once, the connection ends.
+            asyncio.get_running_loop().call_later(0.01 if reply else 0, peer.hang_up)
+            state.vppbs = {} if unbind else dict(bound)
+            return reply
+
+        peer.answers[when] = replaced
+        with pytest.raises(DriverUnavailable) as first:
+            await (client.unbind(0, 1) if unbind else client.bind(0, 1, 3, None))
+        sent = state.commands.count(0x5202 if unbind else 0x5201)
+        assert sent == (0 if when in (0x5201, 0x5202) else 1)
+        assert isinstance(first.value, DriverNotSent) is (sent == 0)
+
+
+@in_virtual_time
+async def test_a_command_that_was_put_off_is_not_sent_to_another_switch() -> None:
+    state = SwitchState(busy=1)
+    async with client_of(state) as (client, peer):
+        patient = SwitchClient(
+            client.caller.link, client.caller.clock, CallPolicy(wait_s_first=5, wait_s_max=5)
+        )
+        bound = asyncio.ensure_future(patient.bind(0, 1, 3, None))
+        await asyncio.sleep(0.2)
+        state.identity = OTHER_IDENTITY
+        peer.hang_up()
+        with pytest.raises(DriverNotSent, match="another switch answers"):
+            await bound
+        assert state.commands.count(0x5201) == 1 and peer.connections == 2
+
+
+@in_virtual_time
+async def test_a_look_that_is_refused_after_a_bind_is_no_refusal_of_the_bind() -> None:
+    async with client_of(SwitchState()) as (client, peer):
+        peer.answers[0x5200] = always(INVALID)
+        with pytest.raises(DriverUnavailable, match="outcome was not seen"):
+            await client.bind(0, 1, 3, None)
+
+
+@in_virtual_time
+async def test_a_bind_in_a_virtual_switch_that_there_is_not_has_its_refusal() -> None:
+    async with client_of(SwitchState(end_code=INVALID)) as (client, _):
+        with pytest.raises(Refused, match="Bind vPPB"):
+            await client.bind(77, 1, 3, None)
 
 
 @in_virtual_time

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -102,6 +103,22 @@ async def test_commands_go_one_at_a_time_in_the_order_asked() -> None:
 
 
 @in_virtual_time
+async def test_a_cancelled_command_leaves_the_link_as_it_was() -> None:
+    async def slow(asked: Asked) -> Reply:
+        await asyncio.sleep(1)
+        return Reply(payload=asked.payload)
+
+    async with dialled(Peer(answers={0x5101: slow, 0x5100: echo})) as link:
+        doomed = asyncio.ensure_future(link.exchange(ECHO))
+        await asyncio.sleep(0.5)
+        doomed.cancel()
+        await asyncio.wait([doomed])
+        assert (await link.exchange(Order(0x5100, b"next", 7))).payload == b"next"
+        assert link.session is not None
+        assert link.session.dropped == {"late answer": 1}
+
+
+@in_virtual_time
 async def test_silence_ends_a_command_in_its_time_with_unknown_outcome() -> None:
     async with dialled(Peer()) as link:
         began_s = link.clock.now_s()
@@ -183,6 +200,17 @@ async def test_a_switch_that_answers_nothing_is_given_up_and_dialled_again() -> 
 
 
 @in_virtual_time
+async def test_silence_now_and_then_does_not_end_a_connection() -> None:
+    async with dialled(Peer(answers={0x5100: echo})) as link:
+        for _ in range(4):
+            for _ in range(2):
+                with pytest.raises(NoAnswer):
+                    await link.exchange(ECHO)
+            await link.exchange(Order(0x5100, message_type=7))
+        assert link.generation == 1
+
+
+@in_virtual_time
 async def test_a_connection_cut_under_a_command_has_unknown_outcome() -> None:
     peer = Peer()
 
@@ -212,6 +240,28 @@ async def test_a_stream_out_of_step_is_cut_at_once() -> None:
 
 
 @in_virtual_time
+async def test_a_switch_that_reads_nothing_is_given_up_in_time() -> None:
+    blocked = asyncio.Event()
+
+    async def block(_: Asked) -> None:
+        await blocked.wait()
+
+    peer = Peer(answers={0x5101: block}, receive_bytes=4096)
+    async with dialled(peer, LinkPolicy(silent_max=99, keep_alive_s=1e6)) as link:
+        session = link.session
+        assert session is not None
+        ours = session.writer.get_extra_info("socket")
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        for _ in range(2):
+            with pytest.raises(NoAnswer):
+                await link.exchange(Order(0x5101, bytes(1 << 17), 7))
+            if session.ended:
+                break
+        assert session.reason == "the switch reads nothing"
+        blocked.set()
+
+
+@in_virtual_time
 async def test_nothing_is_sent_after_its_deadline() -> None:
     peer = Peer(answers={0x5101: echo})
     async with dialled(peer) as link:
@@ -231,6 +281,23 @@ async def test_attempts_grow_further_apart_and_are_spread() -> None:
         some = waits[group : group + 9]
         assert all(most_s / 2 <= each <= most_s for each in some)
         assert len(set(some)) > 5
+
+
+@pytest.mark.parametrize(("answers", "most"), [(False, 20), (True, 2000)])
+@in_virtual_time
+async def test_a_switch_that_answers_nothing_is_dialled_ever_more_rarely(
+    answers: bool, most: int
+) -> None:
+    peer = Peer(answers={0x5101: echo} if answers else {})
+    async with dialled(peer) as link:
+        until_s = link.clock.now_s() + 60
+        while link.clock.now_s() < until_s:
+            await link.wait_connected()
+            if answers:
+                await link.exchange(ECHO)
+            peer.hang_up()
+            await asyncio.sleep(0.02)
+        assert most / 10 < peer.connections < most
 
 
 @in_virtual_time
@@ -331,6 +398,16 @@ async def test_a_switch_that_dials_in_is_used() -> None:
         await peer.dial(listener.port)
         await link.wait_connected()
         assert (await link.exchange(ECHO)).payload == ECHO.payload
+
+
+@in_virtual_time
+async def test_a_caller_is_asked_on_the_message_type_that_harms_none() -> None:
+    link, peer = Link("s1", VirtualClock(), POLICY), identified(Peer())
+    listener = Listener.for_one(("127.0.0.1", 0), MctpWire, link)
+    async with listening(listener, peer):
+        await peer.dial(listener.port)
+        await link.wait_connected()
+        assert [(each.opcode, each.message_type) for each in peer.asked] == [(1, 7)]
 
 
 @in_virtual_time

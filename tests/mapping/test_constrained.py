@@ -1,0 +1,149 @@
+"""What placement chooses becomes a recipe, what it rejects a message for each requirement."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redfish_fm.fabric.model import Attachment, DeviceKind, PartKind, Pool
+from redfish_fm.fabric.placement_values import (
+    Cut,
+    Found,
+    Group,
+    Placement,
+    Reason,
+    Rejection,
+    Rejections,
+)
+from redfish_fm.mapping.constrained import CANDIDATES_MAX, own, recipe_for, recipe_of, unmet
+from redfish_fm.mapping.constrained import _mirrors as mirrors
+from redfish_fm.redfish.errors import RedfishError
+from tests.mapping.builders import MemoryTip, a_device, a_fabric, a_tip
+from tests.mapping.test_compositions import SYSTEMS, a_pod, block, body, post
+
+DOMAIN = "/redfish/v1/Chassis/mem1/MemoryDomains/0"
+GPU = {"Processors": {"Members": [{"@Redfish.RequestedCount": 1, "ProcessorType": "GPU"}]}}
+
+
+def memory(capacity_mib: int, count: int = 1) -> dict[str, Any]:
+    return {
+        "Memory": {"Members": [{"@Redfish.RequestedCount": count, "CapacityMiB": capacity_mib}]}
+    }
+
+
+def row(reason: Reason = Reason.COUNT, **more: Any) -> Rejection:
+    return Rejection(more.pop("group", Group.REQUEST), more.pop("candidate", ""), reason, **more)
+
+
+# -- recipes -----------------------------------------------------------------------------------
+
+
+def test_named_blocks_alone_are_the_recipe() -> None:
+    recipe = recipe_of(body("gpu1", "h2"), a_pod())
+    assert (recipe.host, recipe.blocks) == (f"{SYSTEMS}/h2", (block("gpu1"), block("h2")))
+
+
+def test_parts_are_cut_where_the_pool_is() -> None:
+    mld = a_device("mem1", DeviceKind.MEMORY, Attachment.MLD, lds=4)
+    mld = replace(mld, pool=Pool(PartKind.LD, 4096, 256, 4), capacity_mib=4096)
+    recipe = recipe_of(memory(1024, 2), a_tip(a_fabric(devices=(mld,))))
+    assert recipe.blocks == (block("h1"), block("mem1"))
+    assert [each.size_mib for each in recipe.carvings] == [1024, 1024]
+    for carving in recipe.carvings:
+        assert carving.collection.endswith("/MemoryChunks")
+        assert "/Chassis/mem1/" in carving.collection
+
+
+def test_a_running_system_keeps_its_host_and_its_blocks() -> None:
+    tip = a_pod()
+    system = post(tip, "h2", "gpu2").uri
+    present = tip.index.compositions[system].blocks
+    recipe = recipe_for(GPU, system, present, present, tip)
+    assert recipe.host == f"{SYSTEMS}/h2"
+    assert recipe.blocks[:2] == present
+    assert len(recipe.blocks) == 3
+
+
+def test_the_host_of_a_running_system_is_no_matter_of_choice() -> None:
+    tip = a_pod()
+    system = post(tip, "h2", "gpu2").uri
+    cpu = {"@Redfish.RequestedCount": 1, "ProcessorType": "CPU"}
+    wish = {"Processors": {"Members": [cpu]}}
+    with pytest.raises(RedfishError) as refused:
+        recipe_for(wish, system, (), (), tip)
+    assert refused.value.status == 400
+    assert refused.value.messages[0].related == ("#/Processors/Members/0",)
+
+
+def test_a_named_block_that_is_taken_is_told_by_its_holder() -> None:
+    tip = a_pod()
+    system = post(tip, "h1", "gpu1").uri
+    with pytest.raises(RedfishError) as refused:
+        recipe_of({**body("gpu1"), **GPU}, tip)
+    assert refused.value.status == 409
+    assert system in refused.value.messages[0].args
+
+
+def test_blocks_outside_of_what_is_given_are_not_chosen() -> None:
+    allowed = frozenset({block("h2"), block("gpu3")})
+    recipe = recipe_of(GPU, a_pod(), among=allowed)
+    assert set(recipe.blocks) == allowed
+
+
+def test_nothing_of_the_wishes_is_kept() -> None:
+    asked = {**body("h1"), **GPU, "Name": "n", "Oem": {"RedfishFM": {"SameSwitch": True}}}
+    assert own(asked) == {"Links": asked["Links"], "Name": "n"}
+    contoso = {"Contoso": {"Note": 1}, "RedfishFM": {}}
+    assert own({"Oem": contoso})["Oem"] == {"Contoso": {"Note": 1}}
+
+
+def test_copies_are_paired_across_found_and_cut_parts() -> None:
+    cuts = (Cut("b", "p", 1, wish="w"), Cut("c", "q", 1, wish="w", copy=1), Cut("b", "p", 1))
+    found = (Found("d", "chunk", 1, wish="w"), Found("e", "other", 1, wish="w", copy=1))
+    placed = Placement("h", None, (), cuts=cuts, chunks=found)
+    # Chunks come first, then what is cut: 0 and 1 are copies, and so are 2 and 3.
+    assert mirrors(placed) == ((0, 1), (2, 3))
+    assert mirrors(Placement("h", None, (), cuts=cuts[:1])) == ()
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+
+def test_each_unmet_requirement_is_one_message_with_its_candidates() -> None:
+    place = "/Processors/Members/0"
+    found = Rejections(
+        (row(wish=place, requested=8, available=4), row(Reason.CAPACITY, wish="/m", requested=9)),
+        (
+            row(group=Group.SWITCH, candidate="sw1", wish=place, requested=8, available=4, alike=2),
+            row(Reason.LATENCY, group=Group.APPLIANCE, candidate="a1", wish="/m", requested=7,
+                available=9),
+        ),
+    )  # fmt: skip
+    first, second = unmet(found)
+    assert first.args == (
+        "Processors/Members/0", "8", "4", Reason.COUNT.value,
+        f"switch sw1 and 2 alike: 4 of 8, {Reason.COUNT.value}",
+    )  # fmt: skip
+    assert first.related == ("#/Processors/Members/0",)
+    assert second.args[1:3] == ("9 MiB", "not counted")
+    assert second.args[4] == f"appliance a1: 9 ns of 7 ns, {Reason.LATENCY.value}"
+
+
+def test_a_long_list_of_candidates_is_cut_and_says_so() -> None:
+    many = tuple(row(candidate=f"b{number}", group=Group.BLOCK) for number in range(20))
+    (message,) = unmet(Rejections((row(),), many))
+    assert message.args[0] == "the host"
+    assert message.related == ()
+    assert message.args[4].count("; ") == CANDIDATES_MAX
+    assert message.args[4].endswith("; 4 more")
+
+
+def test_what_can_not_be_met_changes_nothing() -> None:
+    tip: MemoryTip = a_pod()
+    before = tip.index.snapshot()
+    with pytest.raises(RedfishError) as refused:
+        recipe_of({**GPU, **memory(1 << 40)}, tip)
+    assert refused.value.status == 409
+    (message,) = refused.value.messages
+    assert message.key == "RedfishFM.RequirementUnmet"
+    assert tip.index.snapshot() == before
