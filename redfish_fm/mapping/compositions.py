@@ -249,22 +249,19 @@ def _parts_given_back(
     index = tip.index
     pools = frozenset[str]().union(*(block.pools for block in leaving))
     left: set[str] = set()
-    kept: set[str] = set()
     for connection in [*holdings.uris["Connections"]]:
         known = index.connections.get(connection)
         parts = () if known is None else tuple(granted(known))
-        homes = {home_of(part, tip) for part in parts}
         if not any(_pool_of(part, index) in pools for part in parts):
-            kept |= homes
             continue
-        left |= homes
+        left |= {home_of(part, tip) for part in parts}
         assembly.delete(connection)
         holdings.drop(connection)
         for part in parts:
             if part in holdings.all():
                 assembly.delete(part)
                 holdings.drop(part)
-    return left - kept
+    return left
 
 
 def _pool_of(part: str, index: FabricIndex) -> str:

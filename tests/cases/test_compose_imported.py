@@ -1,5 +1,6 @@
 """Compose on imported services: the published examples, as a client of their style sends them."""
 
+import asyncio
 import json
 import tarfile
 from pathlib import Path
@@ -65,7 +66,7 @@ def test_a_reservation_that_was_imported_stays_and_keeps_its_form(
 
     async def look() -> None:
         async with a_stack(world) as stack:
-            await stack.sleep(5)
+            await asyncio.sleep(5)
             assert (await stack.get(f"{RESERVATIONS}/1"))["Manifest"]["Stanzas"]
             asked = manifest("Preview", stanza(Links={"ResourceBlocks": links(block("none"))}))
             assert (await stack.ask("POST", COMPOSE, asked)).status == 400
