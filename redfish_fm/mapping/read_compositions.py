@@ -105,8 +105,8 @@ def read_block(uri: str, document: Mapping[str, Any], facts: Facts) -> Block:
     sharing = status.get("SharingCapable") is True and status.get("SharingEnabled") is not False
     most = status.get("MaxCompositions")
     supplying = members(document, "Links/SupplyingResourceBlocks")
-    known = (facts.blocks.get(each) for each in supplying)
-    units = units.union(*(each.units for each in known if each is not None))
+    parts = [facts.blocks[each] for each in supplying if each in facts.blocks]
+    units = units.union(*(each.units for each in parts))
     return Block(
         uri,
         frozenset(_TYPES[each] for each in named if each in _TYPES),

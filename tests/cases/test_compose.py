@@ -281,6 +281,7 @@ async def test_an_expanded_host_shows_what_it_was_given_beside_its_own() -> None
         host = f"{SYSTEMS}/host2"
         before = await stack.get(host)
         assert {f"#{ADD}", f"#{REMOVE}"} <= before["Actions"].keys()
+        assert await members(stack, f"{host}/Processors") == ["CPU1"]
         assert before["Composition"]["UseCases"] == ["ResourceBlockCapable", "ExpandableSystem"]
         assert (await act(stack, host, ADD, "gpu1")).status == 204
         shown = await stack.get(host)
@@ -440,6 +441,7 @@ async def test_an_imported_host_that_was_given_a_block_gives_it_back(
         # What it computes with itself is no gift, and stays its own.
         own = (await stack.get(host))["Links"]["ResourceBlocks"]
         assert own == links(block("SystemBlock12"))
+        assert (await status_of(stack, "SystemBlock12"))["CompositionState"] == "Unused"
         plain = f"{SYSTEMS}/SystemPreResourceBlock"
         assert (await act(stack, plain, ADD, "DriveBlock10")).status == 204
 

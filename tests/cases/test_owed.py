@@ -9,6 +9,7 @@ import pytest
 
 CLASSES = {
     "COLLECTION",
+    "COMPOSE",
     "SCHEMA",
     "PATCH",
     "HTTP-STATUS",

@@ -321,7 +321,8 @@ def play(place: Path, steps: tuple[tuple[str, int, str], ...]) -> None:
         if what == "give back":
             life.lives(whole=False, then=_compose)
         life.dies(point, times, what)
-        whole = what == "compose"
+        # What is durable is carried through; a refusal that nobody has written down was none.
+        whole = what == "compose" or point == "refused, not taken back"
         life.lives(whole=whole, then=_give_back if whole else _nothing)
 
 

@@ -81,6 +81,8 @@ class Caller:
 
     async def introduce(self) -> Identity:
         """Return who the switch is, asking once per connection."""
+        if self.identity is not None and self.link.generation == self._generation:
+            return self.identity
         async with self._introducing:
             generation = self.link.generation
             if self.identity is None or generation != self._generation:

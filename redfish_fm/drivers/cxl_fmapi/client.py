@@ -138,8 +138,7 @@ class SwitchClient:
         return {
             state.port_id: state
             for state in states
-            if state.port_id in ports
-            and state.configuration_state != ConfigurationState.INVALID_PORT
+            if state.configuration_state != ConfigurationState.INVALID_PORT
         }
 
     async def virtual_switches(

@@ -148,8 +148,9 @@ class DeviceClient:
                 if piece.generation != first.generation:
                     break
                 found += piece.extents
-            if piece.generation == first.generation and len(found) >= first.total:
-                return tuple(found[: first.total])
+            else:
+                if len(found) >= first.total:
+                    return tuple(found[: first.total])
         raise DriverUnavailable(
             f"{self._caller.link.name}: the extents of port {self._port} never stand still"
         )

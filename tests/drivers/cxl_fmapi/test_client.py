@@ -37,6 +37,7 @@ from tests.virtual_time import in_virtual_time
 
 SHORT_IDENTITY = struct.pack("<4H4xBB", 0x1DC5, 0xF000, 0, 0, 10, 0)[:14]
 POLICY = LinkPolicy(keep_alive_s=1e6)
+PATIENT = CallPolicy(wait_s_first=5, wait_s_max=5)
 
 
 @asynccontextmanager
@@ -205,6 +206,16 @@ async def test_ports_that_nobody_asked_for_are_ignored() -> None:
             Asked(0x5101, bytes((3, 1, 2, 3)), asked.tag, 7, 0)
         )
         assert list(await client.physical_ports([2])) == [2]
+
+
+@in_virtual_time
+async def test_ports_and_virtual_switches_that_say_they_are_none_are_left_out() -> None:
+    async with client_of(SwitchState()) as (client, peer):
+        peer.answers[0x5101] = always(payload=bytes((1, 0, 0, 0, 2, 0x0F)) + bytes(14))
+        assert await client.physical_ports([2]) == {}
+        vcss = bytes((2, 0, 0, 0)) + bytes((1, 0xFF, 0, 0)) + bytes((3, 1, 0, 0))
+        peer.answers[0x5200] = always(payload=vcss)
+        assert await client.virtual_switches([1]) == {}
 
 
 # Binding
@@ -438,12 +449,57 @@ async def test_another_switch_under_a_command_is_not_taken_for_the_first(
 
 
 @in_virtual_time
+async def test_a_link_lost_between_two_looks_leaves_the_outcome_unknown() -> None:
+    state = SwitchState(operation_s=10)
+    async with client_of(state) as (client, peer):
+        binding = asyncio.ensure_future(client.bind(0, 1, 3, None))
+        await asyncio.sleep(3)
+        assert peer.server is not None
+        peer.server.close()
+        peer.hang_up()
+        with pytest.raises(DriverUnavailable, match="the end of Bind vPPB") as caught:
+            await binding
+        assert not isinstance(caught.value, DriverNotSent)
+
+
+@in_virtual_time
+async def test_a_link_lost_before_the_last_look_leaves_the_outcome_unknown() -> None:
+    state = SwitchState(operation_s=0, executes=False, vppbs={(0, 1): (1, 0, 0)})
+    async with client_of(state) as (client, peer):
+        patient = SwitchClient(client.caller.link, client.caller.clock, PATIENT)
+        binding = asyncio.ensure_future(patient.bind(0, 1, 3, None))
+        await asyncio.sleep(1)
+        assert state.commands[-1] == 0x5200 and peer.server is not None
+        peer.server.close()
+        peer.hang_up()
+        with pytest.raises(DriverUnavailable, match="the outcome was not seen") as caught:
+            await binding
+        assert not isinstance(caught.value, DriverNotSent)
+
+
+@pytest.mark.parametrize("unbind", [False, True])
+@in_virtual_time
+async def test_what_another_switch_shows_is_not_the_outcome(unbind: bool) -> None:
+    bound = {(0, 1): (2, 3, 0xFF)}
+    state = SwitchState(vppbs=dict(bound) if unbind else {})
+    async with client_of(state) as (client, peer):
+        patient = SwitchClient(client.caller.link, client.caller.clock, PATIENT)
+        ending = patient.unbind(0, 1) if unbind else patient.bind(0, 1, 3, None)
+        doing = asyncio.ensure_future(ending)
+        await asyncio.sleep(0.5)
+        assert state.vppbs == ({} if unbind else bound)
+        state.identity = OTHER_IDENTITY
+        peer.hang_up()
+        with pytest.raises(DriverUnavailable, match="another switch answers") as caught:
+            await doing
+        assert not isinstance(caught.value, DriverNotSent)
+
+
+@in_virtual_time
 async def test_a_command_that_was_put_off_is_not_sent_to_another_switch() -> None:
     state = SwitchState(busy=1)
     async with client_of(state) as (client, peer):
-        patient = SwitchClient(
-            client.caller.link, client.caller.clock, CallPolicy(wait_s_first=5, wait_s_max=5)
-        )
+        patient = SwitchClient(client.caller.link, client.caller.clock, PATIENT)
         bound = asyncio.ensure_future(patient.bind(0, 1, 3, None))
         await asyncio.sleep(0.2)
         state.identity = OTHER_IDENTITY

@@ -338,7 +338,8 @@ async def test_notices_reach_who_waits_and_the_oldest_give_way() -> None:
         waiting = asyncio.ensure_future(link.notices())
         await settle()
         await peer.say(peer.notice(0xC001, bytes((0, 1, 3))))
-        (first,) = await waiting
+        async with asyncio.timeout(1):
+            (first,) = await waiting
         assert (first.message.opcode, first.message.payload) == (0xC001, bytes((0, 1, 3)))
         for number in range(10):
             await peer.say(peer.notice(0xC001, bytes((0, number, 0))))
@@ -368,7 +369,8 @@ async def test_who_waits_for_notices_learns_of_the_end() -> None:
         waiting = asyncio.ensure_future(link.notices())
         await settle()
         peer.hang_up()
-        assert await waiting == []
+        async with asyncio.timeout(1):
+            assert await waiting == []
 
 
 # Switches that dial in
@@ -476,7 +478,9 @@ async def test_notices_before_a_switch_is_known_are_not_lost() -> None:
     async with listening(listener, peer):
         await peer.dial(listener.port)
         await link.wait_connected()
-        assert [each.message.opcode for each in await link.notices()] == [0xC001]
+        # Within the first second: later a keep-alive would make the switch talk again.
+        async with asyncio.timeout(1):
+            assert [each.message.opcode for each in await link.notices()] == [0xC001]
 
 
 @in_virtual_time

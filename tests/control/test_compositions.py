@@ -1,0 +1,141 @@
+"""Compositions in the running kernel: what a failure means to each, and what composing costs."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from redfish_fm.control.kernel import Kernel
+from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.redfish.writes import Outcome, Write, WriteKind
+from tests.control.builders import Rig, links, running_kernel
+from tests.drivers.fabrics import MOCKUPS
+from tests.virtual_time import in_virtual_time
+
+SYSTEMS = "/redfish/v1/Systems"
+BLOCKS = "/redfish/v1/CompositionService/ResourceBlocks"
+GPU1 = "/redfish/v1/Chassis/gpu1/PCIeDevices/gpu1"
+
+
+async def compose(rig: Rig, *names: str, **more: Any) -> Outcome:
+    blocks = links(*(f"{BLOCKS}/{name}" for name in names))
+    body = {"Links": {"ResourceBlocks": blocks}, **more}
+    return await ask(rig.kernel, WriteKind.CREATE, SYSTEMS, body)
+
+
+async def ask(kernel: Kernel, kind: WriteKind, uri: str, body: dict[str, Any]) -> Outcome:
+    return await kernel.commits.commit(Write(kind, uri, "ComputerSystem", "tester", body))
+
+
+def with_memory(size_mib: int) -> dict[str, Any]:
+    return {"Members": [{"@Redfish.RequestedCount": 1, "CapacityMiB": size_mib}]}
+
+
+@in_virtual_time
+async def test_a_device_that_dies_is_felt_by_its_system_and_by_no_other() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        one, other = await compose(rig, "host1", "gpu1"), await compose(rig, "host2", "gpu2")
+        rig.hardware["PCIe"].remove_device("gpu1")
+        looks = rig.loop().cycles
+        await rig.until(lambda: rig.status(one.uri) != ("Enabled", "OK"))
+        assert rig.loop().cycles <= looks + 1
+        assert rig.status(one.uri) == ("Degraded", "Critical")
+        (told,) = rig.get(one.uri)["Status"]["Conditions"]
+        assert told["OriginOfCondition"] == {"@odata.id": GPU1}
+        assert rig.get(other.uri)["Status"] == {
+            "State": "Enabled", "Health": "OK", "HealthRollup": "OK"
+        }  # fmt: skip
+        block = rig.get(f"{BLOCKS}/gpu1")
+        assert block["CompositionStatus"]["CompositionState"] == "Unavailable"
+
+
+@in_virtual_time
+async def test_an_appliance_that_dies_is_felt_by_all_who_have_a_part_of_it() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        made = [await compose(rig, name, Memory=with_memory(size(rig))) for name in HOSTS]
+        third = await rig.post("/redfish/v1/Fabrics/PCIe/Zones", {"Links": {"Endpoints": []}})
+        rig.hardware["CXL"].remove_device("mem1")
+        await rig.until(lambda: rig.status(made[0].uri) != ("Enabled", "OK"))
+        assert [rig.status(each.uri) for each in made] == [("UnavailableOffline", "Critical")] * 2
+        assert rig.status(third.uri) == ("Enabled", "OK")
+
+
+HOSTS = ("host1", "host2")
+
+
+def size(rig: Rig) -> int:
+    """Return what the fixed parts of mem1 have."""
+    chunks = rig.published.state.index.chunks.values()
+    return min(each.size_mib for each in chunks if "/mem1/" in each.id)
+
+
+@in_virtual_time
+async def test_what_is_repaired_is_told_by_an_event_of_the_system_as_its_loss_was() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        made = await compose(rig, "host1", "gpu1")
+        rig.hardware["PCIe"].remove_device("gpu1")
+        await asyncio.sleep(3)
+        rig.hardware["PCIe"].return_device("gpu1")
+        await rig.until(lambda: rig.status(made.uri) == ("Enabled", "OK"))
+        await asyncio.sleep(3)
+        told = [entry.post for _, record in rig.durable.feed for entry in record.entries
+                if entry.uri == made.uri and entry.op.value == "observed"]  # fmt: skip
+        assert len(told) == 2
+
+
+# -- what it costs -----------------------------------------------------------------------------
+
+
+class Counters:
+    """What one compose costs: documents read, index entries touched, commits."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+        self._before = self._now()
+
+    def _now(self) -> tuple[int, int, int, int]:
+        tip, shown = self._rig.kernel.writer.tip, self._rig.published
+        return tip.parsed, tip.index.work, shown.state.index.work, self._rig.durable.seq
+
+    def spent(self) -> tuple[int, ...]:
+        return tuple(now - before for now, before in zip(self._now(), self._before, strict=True))
+
+
+async def costs(gpus: int) -> tuple[int, ...]:
+    """Compose a host and two named GPUs in a fabric of so many."""
+    name = f"scale:hosts=4,gpus={gpus},switches=4,memory=4"
+    inventories = tuple(load(name, MOCKUPS).inventories())
+    async with running_kernel(inventories=inventories) as rig:
+        await rig.kernel.first_observed(600)
+        counters = Counters(rig)
+        found = rig.published.state.index.blocks
+        hosts = sorted(name for name, block in found.items() if block.host is not None)
+        near = sorted(name for name, block in found.items() if block.kind == "GPU")
+        names = [each.rpartition("/")[2] for each in (hosts[0], *near[:2])]
+        made = await compose(rig, *names)
+        await rig.until(lambda: not rig.kernel.operations.open_of("PCIe"))
+        assert made.task is None
+        return counters.spent()
+
+
+@in_virtual_time
+async def test_a_compose_is_two_commits() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        counters = Counters(rig)
+        await compose(rig, "host1", "gpu1", Memory=with_memory(size(rig)))
+        assert counters.spent()[-1] == 2
+
+
+@in_virtual_time
+async def test_what_a_compose_costs_does_not_grow_with_the_fabric() -> None:
+    assert await costs(100) == await costs(1000)
+
+
+@pytest.mark.soak
+@in_virtual_time
+async def test_what_a_compose_costs_is_the_same_at_a_hundred_thousand_endpoints() -> None:
+    assert await costs(1000) == await costs(100_000)
