@@ -148,8 +148,9 @@ def _refuse_had(block: Block, tip: Tip) -> None:
     """Raise RedfishError (409) where another block has what this one is to bring."""
     had = sorted({each for unit in block.units for each in tip.index.blocks_of_unit(unit)})
     if had:
+        name = "ResourceBlockType"
         told = [
-            messages.property_value_resource_conflict("ResourceBlockType", block.id, each, "#")
+            messages.property_value_resource_conflict(name, block.id, each, f"#/{name}")
             for each in had
         ]
         raise RedfishError(409, (*told, messages.resource_in_use()))

@@ -114,6 +114,7 @@ def read_block(uri: str, document: Mapping[str, Any], facts: Facts) -> Block:
         units,
         sharing=sharing,
         compositions_max=most if isinstance(most, int) else None if sharing else 1,
+        switches=tuple(dict.fromkeys(switch for each in parts for switch in each.switches)),
         supplying=supplying,
         withdrawn=document.get("Pool") == UNASSIGNED,
     )

@@ -57,7 +57,10 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 def _not_writable(body: Mapping[str, Any]) -> Iterator[Message]:
     for name, value in body.items():
-        for inner in value if isinstance(value, Mapping) else ():
+        if not isinstance(value, Mapping) or not value:
+            yield messages.property_not_writable(name, f"#/{name}")
+            continue
+        for inner in value:
             yield messages.property_not_writable(inner, f"#/{name}/{inner}")
 
 

@@ -107,6 +107,16 @@ async def test_a_composed_block_comes_and_goes_in_a_running_system() -> None:
 
 
 @in_virtual_time
+async def test_a_host_is_chosen_for_a_composed_block() -> None:
+    async with a_stack() as stack:
+        await composed(stack, "gpu1", "nvme1")
+        body = {**of_blocks("pair"), **memory(64 * 1024)}
+        system = await stack.made(SYSTEMS, body)
+        assert await made_of(stack, system) == ["host1", "pair", "mem1"]
+        assert len(stack.rig.bound("PCIe")) == 2
+
+
+@in_virtual_time
 @pytest.mark.parametrize("names", [("host1", "gpu1"), ("mem1",), ("none",), ("gpu1", "gpu1"), ()])
 async def test_only_whole_devices_make_a_block(names: tuple[str, ...]) -> None:
     async with a_stack() as stack:

@@ -83,3 +83,7 @@ def test_plain_http_is_switched_only_where_it_has_a_port() -> None:
 def test_protocols_of_another_manager_are_not_ours_to_switch() -> None:
     told = refused(a_tip(), OTHER, SSDP={"ProtocolEnabled": True})
     assert told == [("PropertyNotWritable", "#/SSDP/ProtocolEnabled")]
+
+
+def test_a_protocol_of_which_nothing_is_said_is_named_itself() -> None:
+    assert refused(a_tip(), OTHER, HTTP={}) == [("PropertyNotWritable", "#/HTTP")]

@@ -1,12 +1,13 @@
 """Compositions with one decision made wrong each; tests.sim.mutants lists them with all others."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from redfish_fm.control import expiry
+from redfish_fm.control.expiry import Expiry
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.tip import TipView
@@ -119,7 +120,11 @@ def joined_to_another_host() -> AbstractContextManager[Any]:
 
 def reservations_last() -> AbstractContextManager[Any]:
     """Nobody ends a reservation that is over."""
-    return patch.object(expiry, "expired", lambda _index, _wall_s: [])
+
+    async def run(_self: Expiry) -> None:
+        await asyncio.Event().wait()
+
+    return patch.object(Expiry, "run", run)
 
 
 def blocks_are_not_said_anew() -> AbstractContextManager[Any]:

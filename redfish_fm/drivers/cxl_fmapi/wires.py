@@ -162,7 +162,7 @@ class MctpWire:
         length = header.length_of(data, spoken)
         # One known switch counts packets without the message type: where header and payload fill
         # packets to the brim, the last byte is not sent.
-        short = length - len(data) == 1 and length % mctp.PAYLOAD_BYTES == 0
+        short = length - len(data) == 1
         message = header.decode(data + b"\0" if short else data, spoken)
         if self.dialect is None and message.category is header.Category.RESPONSE:
             self.dialect = spoken
