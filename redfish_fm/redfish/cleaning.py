@@ -28,8 +28,7 @@ def cleaned(
 
 def _object(find: _Find, value: Mapping[str, Any], patching: bool) -> dict[str, Any]:
     return {
-        # What is in Oem is the client's own also where nothing says what is around it.
-        name: below if name == "Oem" and find(name) is None else _value(find(name), below, patching)
+        name: _value(find(name), below, patching)
         for name, below in value.items()
         if "@odata." not in name
     }
@@ -41,6 +40,8 @@ def _value(info: PropertyInfo | None, value: Any, patching: bool) -> Any:
             return value
         if info is not None and info.kind is Kind.LINK and "@odata.id" in value:
             return {"@odata.id": value["@odata.id"]}
+        if info is not None and info.kind is Kind.LINK and isinstance(value.get("Members"), list):
+            return {"Members": [_described(each, patching) for each in value["Members"]]}
         inner = None if info is None else info.object
         if inner is not None and inner.open and not inner.properties:
             # No schema says what stands there (a stanza's request): who reads it knows.
@@ -52,6 +53,14 @@ def _value(info: PropertyInfo | None, value: Any, patching: bool) -> Any:
             return _folded(value, patching)
         return [_value(items, each, patching) for each in value]
     return value
+
+
+def _described(member: Any, patching: bool) -> Any:
+    """Return a member that a client describes in the place of a link: its Oem is the client's."""
+    if not isinstance(member, dict):
+        return member
+    kept = _object(_nothing, member, patching)
+    return {**kept, "Oem": member["Oem"]} if isinstance(member.get("Oem"), dict) else kept
 
 
 def _folded(values: list[Any], patching: bool) -> list[Any]:

@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 
 from redfish_fm.control.kernel import Kernel
+from redfish_fm.drivers.virtual.faults import Refuse
 from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.fabric.model import Bind
 from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.mapping.writes import prepare
+from redfish_fm.redfish.changes import Space
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Outcome, Write, WriteKind
-from tests.control.builders import Rig, links, running_kernel
+from tests.control.builders import CXL_FABRIC, Rig, links, running_kernel
 from tests.drivers.fabrics import MOCKUPS
 from tests.mapping.builders import MemoryTip, a_device, a_fabric
 from tests.virtual_time import in_virtual_time
@@ -87,6 +91,54 @@ async def test_what_is_repaired_is_told_by_an_event_of_the_system_as_its_loss_wa
         told = [entry.post for _, record in rig.durable.feed for entry in record.entries
                 if entry.uri == made.uri and entry.op.value == "observed"]  # fmt: skip
         assert len(told) == 2
+
+
+# -- what is left ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("physical", [False, True])
+@in_virtual_time
+async def test_a_block_that_hardware_refuses_leaves_nothing_listed(physical: bool) -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        system = f"{SYSTEMS}/host1" if physical else (await compose(rig, "host1")).uri
+        # Until somebody has looked, it has no HealthRollup.
+        await asyncio.sleep(3)
+        before = rig.get(system)
+        rig.faults().next_apply(None, Refuse(), only=(Bind,))
+        with pytest.raises(RedfishError):
+            await add(rig, system, "gpu1")
+        await rig.converged()
+        assert without_tag(rig.get(system)) == without_tag(before)
+        assert system not in rig.published.state.spaces[Space.OVERLAY]
+        await add(rig, system, "gpu1")
+        (zone,) = rig.get(system)["Oem"]["RedfishFM"]["Composition"]["Zones"]
+        assert rig.status(zone["@odata.id"]) == ("Enabled", "OK")
+
+
+async def add(rig: Rig, system: str, name: str) -> None:
+    body = {"ResourceBlock": links(f"{BLOCKS}/{name}")[0]}
+    action = "ComputerSystem.AddResourceBlock"
+    write = Write(WriteKind.ACTION, system, "ComputerSystem", "tester", body, action)
+    await rig.kernel.commits.commit(write)
+
+
+def without_tag(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name != "@odata.etag"}
+
+
+@in_virtual_time
+async def test_a_block_shows_at_once_that_somebody_bound_it_by_hand() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        assert rig.get(f"{BLOCKS}/mem2")["Pool"] == "Free"
+        switch = f"{CXL_FABRIC}/Switches/cxl1"
+        port = {"Links": {"Port": {"@odata.id": f"{switch}/Ports/D2"}}}
+        vppb = f"{switch}/VCSs/1/VPPBs/0"
+        await rig.patch(vppb, port)
+        assert rig.get(f"{BLOCKS}/mem2")["Pool"] == "Unassigned"
+        await rig.patch(vppb, {"Links": {"Port": None}})
+        assert rig.get(f"{BLOCKS}/mem2")["Pool"] == "Free"
 
 
 # -- what it costs -----------------------------------------------------------------------------

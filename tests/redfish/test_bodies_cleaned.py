@@ -35,6 +35,15 @@ def test_only_the_oem_of_the_schema_is_the_clients_own() -> None:
     assert cleaned(ZONE_HAS, odd) == {"Name": {"Oem": {"y": [{}]}}}
 
 
+def test_members_that_are_described_keep_their_oem_and_no_annotation() -> None:
+    has = CATALOG.types["ComputerSystem"].properties
+    link = {"@odata.id": "/x"}
+    member = {"Model": "m", "@odata.id": "/x", "Oem": {"C": {"Region": link}}, "More": link}
+    assert cleaned(has, {"Memory": {"@odata.id@x": 1, "Members": [member, 7]}}) == {
+        "Memory": {"Members": [{"Model": "m", "Oem": {"C": {"Region": link}}, "More": {}}, 7]}
+    }
+
+
 def test_a_thing_in_place_of_a_link_is_cleaned_like_any_object() -> None:
     has = CATALOG.types["Volume"].properties
     source = {"ProvidedCapacity": {"@odata.id": "/x", "Data": {"AllocatedBytes": 1}}}
