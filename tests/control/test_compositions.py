@@ -79,6 +79,42 @@ def size(rig: Rig) -> int:
 
 
 @in_virtual_time
+async def test_of_mirrored_memory_one_appliance_may_die() -> None:
+    async with running_kernel(inventories=tuple(load("ai-pod", MOCKUPS).inventories())) as rig:
+        await rig.kernel.first_observed(60)
+        hosts = sorted(name for name, each in rig.published.state.index.blocks.items() if each.host)
+        memory = with_memory(8192)
+        memory["Members"][0]["Oem"] = {"RedfishFM": {"MemoryPolicy": "Mirrored"}}
+        made, plain = [
+            await compose(rig, host.rpartition("/")[2], Memory=each)
+            for host, each in zip(hosts, (memory, with_memory(8192)), strict=False)
+        ]
+        ours = rig.get(made.uri)["Oem"]["RedfishFM"]["Composition"]
+        (mirror,) = ours["Mirrors"]
+        assert mirror["Parts"] == ours["MemoryChunks"] and len(mirror["Parts"]) == 2
+        (alone,) = rig.get(plain.uri)["Oem"]["RedfishFM"]["Composition"]["MemoryChunks"]
+        device = alone["@odata.id"].split("/")[4]
+        rig.hardware["CXL"].remove_device(device)
+        await rig.until(lambda: rig.status(plain.uri) != ("Enabled", "OK"))
+        assert rig.status(plain.uri) == ("UnavailableOffline", "Critical")
+        assert any(f"/{device}/" in each["@odata.id"] for each in mirror["Parts"])
+        assert rig.status(made.uri) == ("Enabled", "Warning")
+        assert rig.get(made.uri)["Status"]["HealthRollup"] == "Warning"
+
+
+@in_virtual_time
+async def test_a_physical_host_that_was_given_a_device_feels_its_loss_too() -> None:
+    async with running_kernel() as rig:
+        await rig.kernel.first_observed(60)
+        host = f"{SYSTEMS}/host1"
+        await add(rig, host, "gpu1")
+        before = rig.get(host)["Status"]["State"]
+        rig.hardware["PCIe"].remove_device("gpu1")
+        await rig.until(lambda: rig.status(host)[1] == "Critical")
+        assert rig.status(host)[0] == before
+
+
+@in_virtual_time
 async def test_what_is_repaired_is_told_by_an_event_of_the_system_as_its_loss_was() -> None:
     async with running_kernel() as rig:
         await rig.kernel.first_observed(60)

@@ -10,6 +10,7 @@ from redfish_fm.fabric.health import Condition, Health, HealthGraph
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import Endpoint, Role
 from redfish_fm.mapping import conditions
+from redfish_fm.mapping.block_status import blocks_of_endpoints
 from redfish_fm.mapping.composition_health import CompositionHealth, Judged
 from tests.fabric.builders import a_fabric, connection, zone
 from tests.fabric.test_blast_radius import a_pod, bound, mirrored
@@ -35,6 +36,10 @@ class Bench:
             self.states[thing] = state
             self.graph.set_own(thing, [own.get(thing, conditions.absent(thing))])
         return self.judged(*things, *self.graph.take_changed())
+
+
+def test_a_block_is_said_anew_with_what_lies_in_it_and_around_it() -> None:
+    assert blocks_of_endpoints(a_pod(), {"T-M1.0"}) == {"b-M1"}
 
 
 def test_a_system_is_judged_when_it_is_first_seen_and_feels_well() -> None:

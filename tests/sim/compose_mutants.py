@@ -52,7 +52,7 @@ def held_by_nobody() -> AbstractContextManager[Any]:
 
 def laid_for_ever() -> AbstractContextManager[Any]:
     """What was laid on the tip to judge by it stays there."""
-    return patch.object(Transaction, "take_off", lambda _self: None)
+    return patch.object(Transaction, "take_off", lambda _self, *_: None)
 
 
 def chunks_are_left() -> AbstractContextManager[Any]:

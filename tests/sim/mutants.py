@@ -478,6 +478,7 @@ RARE: frozenset[str] = frozenset(
         "unready parts, hardware binds them",
         "BLOCK_TAKEN off",
         "BLOCK_TWICE off",
+        "BLOCK_UNKNOWN off",
         "COMPOSED off",
         "a host that is used up is expanded",
         "a reserved block is taken",
