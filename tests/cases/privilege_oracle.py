@@ -57,8 +57,14 @@ def above(template: str) -> tuple[str, ...]:
     return tuple(places[each] for each in prefixes if each in places)
 
 
-def needed(type_name: str, method: str, template: str) -> list[list[str]]:
+AUDIT_LOG = re.compile(r"/redfish/v1/Managers/[^/]+/LogServices/AuditLog/Entries(/[^/]+)?")
+"""Who did what is read by those who answer for the service or its users."""
+
+
+def needed(type_name: str, method: str, template: str, uri: str = "") -> list[list[str]]:
     """Return the alternatives of which one must be held."""
+    if method in READING and AUDIT_LOG.fullmatch(uri):
+        return [["ConfigureManager"], ["ConfigureUsers"]]
     method = "GET" if method == "OPTIONS" else method
     entity = entities().get(type_name)
     if entity is None:
@@ -76,11 +82,17 @@ def needed(type_name: str, method: str, template: str) -> list[list[str]]:
 
 
 def may(
-    privileges: Iterable[str], type_name: str, method: str, template: str, *, own: bool = False
+    privileges: Iterable[str],
+    type_name: str,
+    method: str,
+    template: str,
+    *,
+    own: bool = False,
+    uri: str = "",
 ) -> bool:
     """Return whether `privileges` are enough; ConfigureSelf is worth something for `own` only."""
     held = set(privileges) if own else set(privileges) - {"ConfigureSelf"}
-    return any(held >= set(each) for each in needed(type_name, method, template))
+    return any(held >= set(each) for each in needed(type_name, method, template, uri))
 
 
 def _in_order(targets: list[str], ancestors: tuple[str, ...]) -> bool:

@@ -166,6 +166,8 @@ async def test_cl_03_every_collection_that_says_post_is_tried_here() -> None:
                 taking.add(uri)
         twins = {PCIE_CONNECTIONS, CXL_ZONES, CXL_CONNECTIONS.replace("Connections", "Endpoints")}
         twins |= {uri.replace("PCIe", "CXL") for uri in (PCIE_GROUPS, PCIE_POOLS)}
+        # Certificates are read by the composition root, which no stack has: tests/certificates.
+        taking = {uri for uri in taking if not uri.endswith("/ClientCertificate/Certificates")}
         assert taking == set(CREATABLE) | twins
 
 

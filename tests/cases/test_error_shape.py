@@ -141,7 +141,9 @@ def allowed(route: Route, method: str, user: str) -> bool:
     if own_account and method == "PATCH" and "ConfigureSelf" in PRIVILEGES[role]:
         return True
     own = route.owner == user
-    return privilege_oracle.may(PRIVILEGES[role], route.type_name, method, route.template, own=own)
+    return privilege_oracle.may(
+        PRIVILEGES[role], route.type_name, method, route.template, own=own, uri=route.uri
+    )
 
 
 def form_fault(method: str, route: Route, user: str | None, first: int) -> int | None:

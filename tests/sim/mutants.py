@@ -482,6 +482,7 @@ RARE: frozenset[str] = frozenset(
         "COMPOSED off",
         "a host that is used up is expanded",
         "a reserved block is taken",
+        "reservations last for ever",
         "take_back leaves holdings listed",
         "take_back leaves the chunks",
     }

@@ -49,7 +49,7 @@ def of(client: "Client", focus: str) -> list[tuple[int, Wish]]:
         "compose": [
             (6, composed.compose), (3, composed.give_back), (4, composed.add), (3, composed.remove),
             (3, composed.expand), (3, composed.patch), (5, composed.ask), (9, composed.reserve),
-            (4, composed.forget), (1, composed.lasting),
+            (7, composed.forget), (1, composed.lasting),
         ],
         "others": [
             (2, client.delete_task), (1, client.read_task), (1, client.race), (1, client.describe),
