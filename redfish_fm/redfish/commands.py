@@ -28,6 +28,7 @@ from redfish_fm.redfish.stanzas import check_stanzas, cleaned_stanzas
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
 from redfish_fm.redfish.values import ActionVoice
+from redfish_fm.redfish.view import Description, Origin
 from redfish_fm.redfish.writes import Commit, Outcome, OutcomeKind, Write, WriteKind
 
 
@@ -136,7 +137,7 @@ class Commands:
         self, request: Request, target: Target, info: TypeInfo, principal: Principal
     ) -> tuple[WriteKind, str, Mapping[str, Any]]:
         if target.kind is TargetKind.ACTION and target.action is not None:
-            return WriteKind.ACTION, info.name, self._action_body(request, target.action)
+            return WriteKind.ACTION, info.name, self._action_body(request, target, target.action)
         match request.method:
             case "DELETE":
                 return WriteKind.DELETE, info.name, {}
@@ -161,13 +162,24 @@ class Commands:
                     kept = oem.without_own(kept)
                 return WriteKind.CREATE, member.name, kept
 
-    def _action_body(self, request: Request, action: ActionInfo) -> Mapping[str, Any]:
+    def _action_body(
+        self, request: Request, target: Target, action: ActionInfo
+    ) -> Mapping[str, Any]:
         if not action.supported:
             raise RedfishError(400, (messages.action_not_supported(action.name),))
         body = parse_object(request.body, ActionVoice(action.name)) if request.body else {}
         told = check_action(action, body)
+        if told and not self._offers(target.found, action):
+            raise RedfishError(400, (messages.action_not_supported(action.name),))
         _refuse(told or check_stanzas(self._catalog, body))
         return cleaned_stanzas(self._catalog, cleaned(action.parameters, body))
+
+    def _offers(self, found: Description, action: ActionInfo) -> bool:
+        """Return whether a resource has the action; on what clients made all of its type can be."""
+        if found.origin is Origin.WANTED:
+            return True
+        shown = self._resources.get(found.uri)
+        return shown is not None and f"#{action.name}" in json.loads(shown.body).get("Actions", {})
 
 
 def _refuse(wrong: list[Message]) -> None:

@@ -262,7 +262,7 @@ async def test_ht_06_what_no_driver_can_do_is_neither_advertised_nor_a_500() -> 
                 assert not action.supported or name in ELSEWHERE or name.startswith("Zone."), name
                 body = {"ResetType": "ForceRestart"} if name.endswith(".Reset") else {}
                 response = await stack.ask("POST", f"{uri}/Actions/{name}", body)
-                assert (response.status, keys(response)) == (400, ["ActionNotSupported"])
+                assert (response.status, keys(response)) == (400, ["ActionNotSupported"]), (uri, name)
                 tried += 1
         assert tried > 100
         assert stack.commands() == commands
