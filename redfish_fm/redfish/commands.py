@@ -179,7 +179,8 @@ class Commands:
         if found.origin is Origin.WANTED:
             return True
         shown = self._resources.get(found.uri)
-        return shown is not None and f"#{action.name}" in json.loads(shown.body).get("Actions", {})
+        offered = {} if shown is None else json.loads(shown.body).get("Actions", {})
+        return f"#{action.name}" in (offered.get("Oem", {}) if action.oem else offered)
 
 
 def _refuse(wrong: list[Message]) -> None:
