@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from redfish_fm.fabric.composition import Block, BlockType
+from redfish_fm.mapping.blast_radius import advertised
 from redfish_fm.mapping.capabilities import ANNOTATION
 from redfish_fm.mapping.facts import Facts, enclosing
 from redfish_fm.mapping.imported_findings import Finding, FindingKind
@@ -44,6 +45,9 @@ def read_blocks(tree: Tree, facts: Facts) -> None:
     else a host of its own, of which nothing more is known.
     """
     for uri, document in tree.of_type("ResourceBlock"):
+        if uri in facts.beside:
+            # It tells how to make a block, and is none.
+            continue
         facts.blocks[uri] = read_block(uri, document, facts)
     for uri, document in tree.of_type("ComputerSystem"):
         if facts.is_host(uri):
@@ -120,7 +124,7 @@ def physical(uri: str, document: dict[str, Any], facts: Facts) -> dict[str, Any]
     What it was given is laid over it. The service that composes says so.
     """
     if uri == COMPOSITION_SERVICE and facts.blocks:
-        return {**document, "Actions": service_actions()}
+        return {**document, "Actions": {**service_actions(), "Oem": advertised()}}
     if not facts.blocks or not facts.is_host(uri) or uri.rpartition("/")[0] != SYSTEM_COLLECTION:
         return document
     document = {**document, "Actions": block_actions(uri)}
