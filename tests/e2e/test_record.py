@@ -214,7 +214,12 @@ def roles(client: Client, collection: str) -> tuple[list[str], list[str]]:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    "topology", ["ai-pod", "ex5410p", "scale:hosts=2,gpus=4,switches=2,memory=2"]
+    "topology",
+    [
+        pytest.param("ai-pod", marks=pytest.mark.soak),
+        pytest.param("ex5410p", marks=pytest.mark.soak),
+        "scale:hosts=2,gpus=4,switches=2,memory=2",
+    ],
 )
 def test_a_shipped_fabric_comes_out_as_it_went_in_with_zones(tmp_path: Path, topology: str) -> None:
     with serving("--topology", topology, "--ephemeral") as (service, url):
