@@ -12,7 +12,7 @@ import msgspec
 
 from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_document, parent_of
 from redfish_fm.control.ids import id_order
-from redfish_fm.fabric.composition import Composition
+from redfish_fm.fabric.composition import Block, Composition, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.block_status import (
@@ -39,6 +39,8 @@ from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.patch import merge
 from redfish_fm.store.base import StoredState
 
+_COMPOSING = (Block, Composition, Reservation)
+"""What documents mean that resource blocks and systems show; most mean something else."""
 TASKS = parent_of(TASK)
 """The collection whose members are operations, not documents."""
 
@@ -178,8 +180,10 @@ class WantedState:
         relinked = self._relink(uri, pre.links, post.links)
         touched = {uri, *relinked}
         apply_value(self.index, pre.value, post.value)
-        touched |= self._blocks(relinked, pre.value, post.value)
-        touched |= self._of_systems(pre.value, post.value)
+        values = (pre.value, post.value)
+        if relinked or isinstance(pre.value, _COMPOSING) or isinstance(post.value, _COMPOSING):
+            touched |= self._blocks(relinked, *values)
+            touched |= self._of_systems(*values)
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):
                 self._join(collection, uri, edit.post is not None)
