@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unpacking import SAFELY
+
 PACKS = (
     "mockups-dmtf-2025.4",
     "mockups-dmtf-2025.4-repaired",
@@ -50,7 +52,7 @@ def unpack_all(shared: Path, factory: pytest.TempPathFactory) -> dict[str, Path]
             pytest.skip(f"{archive.name} is not at hand")
         folder = factory.mktemp(pack)
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            tar.extractall(folder, **SAFELY)
         for place in folder.glob("*/*"):
             if place.is_dir():
                 found[f"{pack}/{place.name}"] = place
