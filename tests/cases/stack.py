@@ -42,7 +42,7 @@ from redfish_fm.store.memory import DurableState
 from tests.control.builders import Rig, running_kernel
 from tests.redfish.builders import CATALOG, PRIVILEGES, REGISTRIES, check_response
 from tests.redfish.house import SECRET, House
-from tests.unpacking import SAFELY
+from tests.unpacking import unpack
 from tests.virtual_time import VirtualClock
 
 ROOT = "/redfish/v1"
@@ -82,7 +82,7 @@ def unpacked(shared: Path, place: Path, name: str, file: str = REPAIRED) -> Path
     """Unpack one of the public mockups, repaired or not, under `place`; return its folder."""
     with tarfile.open(shared / "data" / file) as pack:
         members = [each for each in pack.getmembers() if f"/{name}/" in f"/{each.name}"]
-        pack.extractall(place, members, **SAFELY)
+        unpack(pack, place, members)
     (folder,) = [path for path in place.rglob(name) if path.is_dir()]
     return folder
 

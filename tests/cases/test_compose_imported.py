@@ -19,7 +19,7 @@ from tests.cases.composing import (
 )
 from tests.cases.stack import a_stack, imported
 from tests.control.builders import links
-from tests.unpacking import SAFELY
+from tests.unpacking import unpack
 from tests.virtual_time import run
 
 
@@ -27,7 +27,7 @@ def unpacked(shared: Path, place: Path, name: str) -> Path:
     """Unpack one of the public mockups as published; return its folder."""
     with tarfile.open(shared / "data" / "mockups-dmtf-2025.4.tar.gz") as pack:
         members = [each for each in pack.getmembers() if f"/{name}/" in f"/{each.name}"]
-        pack.extractall(place, members, **SAFELY)
+        unpack(pack, place, members)
     (folder,) = [path for path in place.rglob(name) if path.is_dir()]
     return folder
 

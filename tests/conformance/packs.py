@@ -10,7 +10,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tests.unpacking import SAFELY
+from tests.unpacking import unpack
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CSDL_PACKS = ("dmtf-2025.4-csdl", "snia-swordfish-1.2.7-schemas")
@@ -55,7 +55,7 @@ def unpack_csdl(place: Path) -> Path:
                     entry.name = entry.name.rpartition("/")[2]
                     # DMTF's file wins where both have one: SNIA's copy is older.
                     if not (place / entry.name).exists():
-                        archive.extract(entry, place, **SAFELY)
+                        unpack(archive, place, [entry])
     for path in (REPOSITORY / "schemas" / "oem").glob("*.xml"):
         shutil.copy(path, place)
     return place
@@ -64,7 +64,7 @@ def unpack_csdl(place: Path) -> Path:
 def unpack_mockups(place: Path) -> dict[str, Path]:
     """Unpack the repaired mockups; return each one's folder by name."""
     with tarfile.open(_archive(MOCKUP_PACK)) as archive:
-        archive.extractall(place, **SAFELY)
+        unpack(archive, place)
     roots = [path.parent for path in place.rglob("index.json")]
     return {root.name: root for root in roots if root.name.startswith("public-")}
 
