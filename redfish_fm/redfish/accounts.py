@@ -1,8 +1,7 @@
 """Who may log in: accounts by user name, and whether a password is theirs.
 
 Documents and secrets come from control, which tells every change (`apply`). Hashing runs in
-worker threads, a few at a time; credentials once verified are remembered as a keyed hash and
-forgotten with the secret they were verified against.
+worker threads, a few at a time; credentials once verified are remembered (redfish.remembered).
 """
 
 import asyncio
@@ -17,6 +16,7 @@ from typing import Any
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.passwords import hash_password, nobodys_secret, set_s, verify_password
 from redfish_fm.redfish.policy import DEFAULT, AccountPolicy
+from redfish_fm.redfish.remembered import Remembered
 from redfish_fm.redfish.roles import ADMINISTRATOR
 from redfish_fm.redfish.turns import Turns
 
@@ -68,7 +68,7 @@ class Accounts:
         self._accounts: dict[str, Account] = {}
         self._secrets: dict[str, bytes] = {}
         self._by_name: dict[str, Account] = {}
-        self._verified: dict[str, tuple[bytes, bytes]] = {}
+        self._verified = Remembered()
         self._key = secrets.token_bytes(32)
         self._nobody = nobodys_secret()
         self._hashing = Turns(_HASHES_AT_ONCE)
@@ -144,7 +144,7 @@ class Accounts:
         if account is not None and account.enabled and not bars(account):
             secret = account.secret
         proof = self._proof(password)
-        if secret is not None and self._remembers(user_name, secret, proof):
+        if secret is not None and self._verified.knows(user_name, by, secret, proof):
             return Verified(account, remembered=True)
         queued()
         async with self._hashing.turn(by):
@@ -156,7 +156,7 @@ class Accounts:
         account = self.find(user_name)
         if account is None or account.secret != secret or not account.enabled or bars(account):
             return _REFUSED
-        self._verified[user_name] = (secret, proof)
+        self._verified.keep(user_name, by, secret, proof)
         return Verified(account)
 
     async def has_password(self, account: Account, password: str) -> bool:
@@ -187,10 +187,6 @@ class Accounts:
         encoded = password.encode("utf-8", "surrogatepass")
         return hmac.new(self._key, encoded, hashlib.sha256).digest()
 
-    def _remembers(self, user_name: str, secret: bytes, proof: bytes) -> bool:
-        known_secret, known_proof = self._verified.get(user_name, (b"", b""))
-        return known_secret == secret and hmac.compare_digest(known_proof, proof)
-
     def _put_secret(self, uri: str, secret: bytes | None) -> None:
         if secret is None:
             self._secrets.pop(uri, None)
@@ -198,13 +194,14 @@ class Accounts:
             self._secrets[uri] = secret
         account = self._accounts.get(uri)
         if account is not None:
+            self._verified.forget(account.user_name)
             self._put(replace(account, secret=secret))
 
     def _put_document(self, uri: str, raw: bytes | None) -> None:
         before = self._accounts.pop(uri, None)
         if before is not None:
             self._by_name.pop(before.user_name, None)
-            self._verified.pop(before.user_name, None)
+            self._verified.forget(before.user_name)
         if raw is None:
             return
         document = json.loads(raw)

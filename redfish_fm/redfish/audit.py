@@ -139,7 +139,8 @@ class Auditor:
             log.info("%s %r, failed login as %r from %s: %d", *what)
         else:
             log.info("%s %r by %r from %s: %d", *what)
-        if record.user_name is None:
+        if record.user_name is None or record.kind is AuditKind.LOGIN_FAILED:
+            # Who failed to log in is nobody yet, whoever was named.
             if self._strangers.wait_s(record.peer) > 0:
                 return
             self._strangers.charge(record.peer)

@@ -19,7 +19,7 @@ from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.sessions import RowT, Sessions
 
 _KNOWN_MAX = 1024
-"""Principals of sessions kept between requests; more than sessions that can be open."""
+"""Principals of sessions kept between requests; beyond, all are made anew as they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)

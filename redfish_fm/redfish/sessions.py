@@ -193,9 +193,13 @@ class Sessions(Generic[RowT]):
         return sorted(rows, key=lambda row: (row.created_s, row.id))
 
     async def delete(self, session_id: str) -> None:
-        """End a session at once; durable when it returns. An unknown id is ignored."""
-        self._forget(session_id)
-        await self._store.delete_sessions([session_id])
+        """End a session at once; durable when it returns. An unknown id is ignored.
+
+        Raises RedfishError (503, 507) where the store fails; the sweep tries again, for the session
+        is over whatever happens.
+        """
+        self._end([session_id])
+        await self.sweep()
 
     @contextlib.contextmanager
     def sparing(self, session_id: str | None) -> Iterator[None]:

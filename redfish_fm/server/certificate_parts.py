@@ -26,7 +26,8 @@ SigningKey = (
 CHAIN_MAX = 10
 """Certificates in one chain at most; real ones have up to four."""
 
-_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----", re.DOTALL)
+# A block ends at the next five hyphens: a text of nothing but beginnings is read once.
+_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(?:(?!-----).)*-----END \1-----", re.DOTALL)
 _IGNORED = frozenset({"EC PARAMETERS"})
 """Blocks that tools write beside a key and that say nothing more than it."""
 

@@ -124,7 +124,13 @@ class Discovery:
             await self._apply(DiscoverySettings(), self._places)
 
     def _reached(self) -> tuple[InterfaceAddress, ...]:
-        return reached_by(self._look(), self._bound, self._interfaces)
+        try:
+            found = self._look()
+        except OSError as error:
+            # A machine out of files, say: what was announced stays until the next look.
+            log.warning("the addresses of this machine can not be read: %s", error)
+            return self._places
+        return reached_by(found, self._bound, self._interfaces)
 
     async def _apply(
         self, settings: DiscoverySettings, places: tuple[InterfaceAddress, ...]

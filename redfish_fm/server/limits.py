@@ -38,3 +38,7 @@ class Limits:
         # aiohttp reports both excesses by the same exception; only its limit tells 414 from 431.
         if self.uri_bytes == self.header_field_bytes:
             raise ValueError("uri_bytes and header_field_bytes must differ")
+
+
+REDIRECTS = Limits(body_bytes=64 << 10, connections=64, connections_per_peer=32)
+"""Of the plain listener that only leads to HTTPS: nobody stays there."""

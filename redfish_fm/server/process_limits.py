@@ -7,13 +7,13 @@ import logging
 import resource
 
 from redfish_fm.server.handshakes import ACCEPTED_AT_ONCE, HANDSHAKES_MAX
-from redfish_fm.server.limits import Limits
+from redfish_fm.server.limits import REDIRECTS, Limits
 
 _log = logging.getLogger(__name__)
 
-FILES_BESIDE = HANDSHAKES_MAX + ACCEPTED_AT_ONCE + 128
+FILES_BESIDE = HANDSHAKES_MAX + ACCEPTED_AT_ONCE + REDIRECTS.connections + 128
 """Files that are no served connection: unfinished handshakes, as many as one round of accept adds
-to them, and what the service has open: store, listeners, logs."""
+to them, those that are led to HTTPS, and what the service has open: store, listeners, logs."""
 
 _CONNECTIONS_MIN = 64
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.http import HttpServer
-from redfish_fm.server.limits import Limits
+from redfish_fm.server.limits import REDIRECTS
 from redfish_fm.server.listener import Listener, ListenError, bind, listen
 
 _READING = frozenset({"GET", "HEAD"})
@@ -57,7 +57,7 @@ class Redirect:
         if on and self._listener is None:
             bound = await bind(self._host, self._port, plain=False)
             self._server = HttpServer(
-                self.answer, self._refusal, limits=Limits(), clock=self._clock
+                self.answer, self._refusal, limits=REDIRECTS, clock=self._clock
             )
             try:
                 self._listener = await listen(self._server, bound, None)

@@ -35,7 +35,7 @@ LEAF_DAYS = 825
 """The longest validity that common clients accept of a privately issued leaf."""
 
 RENEW_BEFORE_DAYS = 30
-"""A certificate with less left is made anew at start: a service may run for weeks."""
+"""A made certificate with less left is made anew, at start and while the service runs."""
 
 _BUFFER_BYTES = 16 << 10
 """One TLS record. asyncio's default of 256 KiB is held by every idle connection."""

@@ -3,12 +3,22 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from redfish_fm.redfish.accounts import ACCOUNTS
-from redfish_fm.redfish.audit import STRANGERS_AT_ONCE, STRANGERS_EVERY_S, AuditKind, AuditRecord
+from redfish_fm.redfish.audit import (
+    STRANGERS_AT_ONCE,
+    STRANGERS_EVERY_S,
+    AuditKind,
+    Auditor,
+    AuditRecord,
+)
+from redfish_fm.redfish.credentials import LoginRefused
 from redfish_fm.redfish.policy import ACCOUNT_SERVICE
+from redfish_fm.redfish.requests import Request
+from tests.redfish.builders import REGISTRIES, FakeClock
 from tests.redfish.house import FIRST, PASSWORD, SESSIONS, House, a_house, basic
 
 NEW = {"UserName": "bob", "Password": FIRST, "RoleId": "Operator"}
@@ -168,3 +178,14 @@ async def test_a_write_that_meets_a_defect_is_recorded_as_what_is_answered(
         await kept.house.send("POST", ACCOUNTS, NEW)
     assert (kept.last.user_name, kept.last.status) == ("admin", 500)
     assert [each.rsplit(".", 1)[-1] for each in kept.last.message_ids] == ["InternalError"]
+
+
+def test_failed_logins_that_name_an_account_push_nothing_out_either() -> None:
+    records: list[AuditRecord] = []
+    sessions: Any = None  # a failed login opens none
+    auditor = Auditor(REGISTRIES, sessions, FakeClock())
+    auditor.sinks.append(records.append)
+    request = Request("POST", SESSIONS, (), {}, b"", PEER)
+    for _ in range(STRANGERS_AT_ONCE + 5):
+        auditor.refused(request, SESSIONS, LoginRefused({}, "admin"))
+    assert len(records) == STRANGERS_AT_ONCE

@@ -243,3 +243,17 @@ def _described(name: str) -> list[Edit]:
         "RoleId": "ReadOnly",
     }
     return [Edit(Space.DOCUMENT, f"{ACCOUNTS}/{name}", b"", json.dumps(document).encode())]
+
+
+async def test_a_remembered_password_is_no_way_to_guess_from_another_address(door: Door) -> None:
+    """A right guess of a throttled peer is answered as a wrong one is."""
+    assert isinstance(await door.tries("bob", peer=THERE), Account)
+    await door.fails(FAILURES_AT_ONCE + 1, user="nobody")
+    assert await door.tries("bob") == 503
+    assert isinstance(await door.tries("bob", peer=THERE), Account)
+
+
+async def test_a_remembered_password_stands_few_guesses_from_its_own_address(door: Door) -> None:
+    assert isinstance(await door.tries("bob"), Account)
+    await door.fails(FAILURES_AT_ONCE + 1)
+    assert await door.tries("bob") == 503

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.sessions import SWEEP_S
 from redfish_fm.redfish.writes import Write, WriteKind
 from redfish_fm.store.base import StoreFailed
@@ -89,3 +90,24 @@ async def test_a_store_that_fails_does_not_stop_the_sweep() -> None:
 
 def _deletion(uri: str) -> Any:
     return Write(WriteKind.DELETE, uri, "ManagerAccount", "admin")
+
+
+async def test_a_logout_that_the_store_refuses_is_no_login_after_a_restart() -> None:
+    clock = SteppedClock()
+    async with a_house(clock=clock, sweeping=True) as house:
+        token = await house.token("admin")
+        (row,) = await house.store.sessions()
+        delete, failures = house.store.delete_sessions, []
+
+        async def fail_once(ids: Any) -> None:
+            if not failures:
+                failures.append(ids)
+                raise StoreFailed("no device")
+            await delete(ids)
+
+        house.store.delete_sessions = fail_once
+        with pytest.raises(RedfishError):
+            await house.identity.sessions.delete(row.id)
+        assert house.identity.sessions.authenticate(token) is None
+        await clock.advance(2 * SWEEP_S)
+        assert await house.store.sessions() == []

@@ -66,3 +66,15 @@ async def test_what_is_off_says_nothing(caplog) -> None:
     await discovery.apply(DiscoverySettings())
     await discovery.close()
     assert caplog.records == []
+
+
+async def test_addresses_that_can_not_be_read_end_nothing(caplog) -> None:
+    def broken():
+        raise OSError(24, "Too many open files")
+
+    announced = Announced("2f3f1a4e", "1.20.0", "https", 8443, "/redfish/v1/")
+    bound, rng = [ipaddress.ip_address("192.0.2.1")], random.Random(0)  # noqa: S311
+    discovery = Discovery(announced, bound, (), VirtualClock(), rng, broken)
+    await discovery.apply(DiscoverySettings(ssdp=True))
+    await discovery.close()
+    assert "can not be read" in caplog.text
