@@ -122,16 +122,22 @@ class Stack(House):
         assert response.status == 201, response.body
         return response.headers["Location"]
 
-    async def crawl(self) -> dict[str, dict[str, Any]]:
-        """GET everything that links lead to from the root, as the client would; by URI."""
+    async def crawl(self, without: str | None = None) -> dict[str, dict[str, Any]]:
+        """GET everything that links lead to from the root, as the client would; by URI.
+
+        `without` names a property whose links are left alone: what clients keep is theirs.
+        """
         found: dict[str, dict[str, Any]] = {}
-        todo = [ROOT]
+        todo = [(ROOT, ROOT)]
         while todo:
-            uri = todo.pop()
+            uri, source = todo.pop()
             if uri in found:
                 continue
-            found[uri] = await self.get(uri)
-            todo += [link for link in links_in(found[uri]) if link not in found]
+            try:
+                found[uri] = await self.get(uri)
+            except AssertionError as error:
+                raise AssertionError(f"{uri}, which {source} leads to: {error}") from error
+            todo += [(link, uri) for link in links_in(found[uri], without) if link not in found]
         return found
 
     def commands(self) -> int:
@@ -157,17 +163,19 @@ def _tag(published: Published, uri: str) -> str | None:
 _REFERENCES = frozenset({"@odata.id", "@Redfish.ActionInfo", "Uri"})
 
 
-def links_in(value: object) -> Iterator[str]:
+def links_in(value: object, without: str | None = None) -> Iterator[str]:
     """Yield the URIs of all references in a document, without fragment and trailing slash."""
     if isinstance(value, dict):
         for name, inner in value.items():
+            if name == without:
+                continue
             if isinstance(inner, str) and name in _REFERENCES and inner.startswith(ROOT):
                 yield inner.partition("#")[0].rstrip("/")
             else:
-                yield from links_in(inner)
+                yield from links_in(inner, without)
     elif isinstance(value, list):
         for inner in value:
-            yield from links_in(inner)
+            yield from links_in(inner, without)
 
 
 @contextlib.asynccontextmanager
