@@ -7,10 +7,8 @@ authorities of clients, makes another one, and the LiveContext hands it to the n
 """
 
 import asyncio.sslproto
-import contextlib
 import datetime
 import hashlib
-import ipaddress
 import logging
 import os
 import socket
@@ -28,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from redfish_fm.errors import FmError
+from redfish_fm.server.csr import general_name
 
 _log = logging.getLogger(__name__)
 
@@ -329,7 +328,7 @@ def _leaf(
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(issuer, critical=False)
-        .add_extension(_SAN([_general_name(name) for name in names]), critical=False)
+        .add_extension(_SAN([general_name(name) for name in names]), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
 
@@ -370,12 +369,6 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
-
-
-def _general_name(name: str) -> x509.GeneralName:
-    with contextlib.suppress(ValueError):
-        return x509.IPAddress(ipaddress.ip_address(name))
-    return x509.DNSName(name)
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

@@ -109,6 +109,16 @@ def test_what_tells_how_members_are_made_is_beside_them() -> None:
     assert not found.facts.is_host(uri)
 
 
+def test_what_tells_how_blocks_are_made_is_no_block() -> None:
+    uri = f"{BLOCKS}/Capabilities"
+    row = {"CapabilitiesObject": {"@odata.id": uri}, "UseCase": "ResourceBlockComposition"}
+    told = {"@Redfish.CollectionCapabilities": {"Capabilities": [row]}}
+    listed = collection("ResourceBlockCollection", COMPUTE, DRIVE, **told)
+    found = understood(**{uri: block("Compute"), BLOCKS: listed})
+    assert COMPUTE in found.facts.blocks
+    assert uri not in found.facts.blocks
+
+
 def test_a_member_that_also_tells_how_others_are_made_is_a_member() -> None:
     row = {"CapabilitiesObject": {"@odata.id": HOST}, "UseCase": "ComputerSystemComposition"}
     told = {"@Redfish.CollectionCapabilities": {"Capabilities": [row]}}
