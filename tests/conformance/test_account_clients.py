@@ -1,8 +1,6 @@
 """Accounts and sessions through redfish-utilities, redfishtool and redfish over TLS."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.packs import tool
-from tests.conformance.processes import tool_environment
+from tests.conformance.client_tools import run_tool
 from tests.e2e.service import PASSWORD, USER, Client, serving
 
 ACCOUNTS = "/redfish/v1/AccountService/Accounts"
 ACCOUNT_SERVICE = "/redfish/v1/AccountService"
 SESSIONS = "/redfish/v1/SessionService/Sessions"
 FIRST, SECOND = "hUPgd9Z4-first", "hUPgd9Z4-second"
-TOOL_TIMEOUT_S = 60.0
 
 Served = tuple[str, Path]
 
@@ -36,23 +32,6 @@ def admin(served: Served) -> Iterator[Client]:
     client = Client(served[0], cafile=served[1])
     yield client
     client.close()
-
-
-def run(place: Path, name: str, *arguments: str) -> tuple[int, str]:
-    """Run a tool of this environment; return its exit code and what it printed."""
-    command = tool(name)
-    if not Path(command).exists():
-        pytest.skip(f"{name} is not installed")
-    done = subprocess.run(
-        [sys.executable, command, *arguments],
-        cwd=place,
-        env=tool_environment(),
-        capture_output=True,
-        text=True,
-        timeout=TOOL_TIMEOUT_S,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
 
 
 def account(admin: Client, user: str) -> dict[str, Any] | None:
@@ -80,7 +59,7 @@ def logged_in(served: Served, user: str, password: str) -> Iterator[Any]:
 def test_redfish_utilities_keep_accounts(served: Served, tmp_path: Path, admin: Client) -> None:
     def accounts(*arguments: str) -> str:
         login = ("--user", USER, "--password", PASSWORD, "--rhost", served[0])
-        code, output = run(tmp_path, "rf_accounts.py", *login, *arguments)
+        code, output = run_tool(tmp_path, "rf_accounts.py", *login, *arguments)
         assert code == 0, output
         return output
 
@@ -119,7 +98,7 @@ def test_redfish_utilities_unlock_who_was_locked_out(
             raise AssertionError(password)
     assert (account(admin, "unlucky") or {})["Locked"] is True
     login = ("--user", USER, "--password", PASSWORD, "--rhost", served[0])
-    code, output = run(tmp_path, "rf_accounts.py", *login, "--unlock", "unlucky")
+    code, output = run_tool(tmp_path, "rf_accounts.py", *login, "--unlock", "unlucky")
     assert code == 0, output
     assert (account(admin, "unlucky") or {})["Locked"] is False
     with logged_in(served, "unlucky", FIRST) as client:
@@ -132,7 +111,7 @@ def test_redfishtool_keeps_accounts_and_sessions(
     def tool_says(*arguments: str) -> str:
         address = served[0].removeprefix("https://")
         login = ("-r", address, "-u", USER, "-p", PASSWORD, "-S", "Always", "-A", "Session")
-        code, output = run(tmp_path, "redfishtool", *login, *arguments)
+        code, output = run_tool(tmp_path, "redfishtool", *login, *arguments)
         assert code == 0, output
         return output
 

@@ -6,8 +6,6 @@ own ways of following one are part of what is tested.
 
 import http.client
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.packs import tool
-from tests.conformance.processes import tool_environment
+from tests.conformance.client_tools import run_tool
 from tests.e2e.service import PASSWORD, USER, serving, zone_body
 
 ZONES = "/redfish/v1/Fabrics/PCIe/Zones"
 ENDPOINTS = "/redfish/v1/Fabrics/PCIe/Endpoints"
 TASKS = "/redfish/v1/TaskService/Tasks"
-TOOL_TIMEOUT_S = 60.0
 POLLS_MAX = 10_000
 POLL_S, PATIENCE = 0.2, 300
 """How often, and how many times, the power of a host is asked for."""
@@ -195,20 +191,9 @@ def settle(monitor: Any) -> None:
 
 def run(place: Path, name: str, *arguments: str) -> str:
     """Run a tool of this environment; return what it printed. Skips where it is absent."""
-    command = tool(name)
-    if not Path(command).exists():
-        pytest.skip(f"{name} is not installed")
-    done = subprocess.run(
-        [sys.executable, command, *arguments],
-        cwd=place,
-        env=tool_environment(),
-        capture_output=True,
-        text=True,
-        timeout=TOOL_TIMEOUT_S,
-        check=False,
-    )
-    assert done.returncode == 0, (name, arguments, done.stdout[-800:], done.stderr[-800:])
-    return done.stdout
+    code, printed = run_tool(place, name, *arguments)
+    assert code == 0, (name, arguments, printed[-1600:])
+    return printed
 
 
 @pytest.mark.parametrize(
