@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import gc
-import logging
 import random
-import secrets
 import signal
 import sys
 import uuid
@@ -24,14 +22,13 @@ from redfish_fm.control.kernel import Kernel, KernelConfig
 from redfish_fm.control.power import PowerPolicy
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.control.session_rows import SessionRows
-from redfish_fm.control.tip import TipView
 from redfish_fm.drivers import registry
 from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.drivers.virtual.schedule import Schedule
 from redfish_fm.errors import FmError
+from redfish_fm.first_start import begin, stored_uuid
 from redfish_fm.lives import Kept, read_again
 from redfish_fm.mapping.default_zone import keep_default_zones
-from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.service_manager import OwnUris
 from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
 from redfish_fm.own_manager import OwnManager, about_service, add_to
@@ -39,16 +36,13 @@ from redfish_fm.played import emulation, ordered_faults, powered_hosts
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.certificates import certificate_documents
-from redfish_fm.redfish.changes import Edit, Space
-from redfish_fm.redfish.documents import REDFISH_VERSION, account_document, service_documents
+from redfish_fm.redfish.documents import REDFISH_VERSION, service_documents
 from redfish_fm.redfish.identity import Identity
-from redfish_fm.redfish.passwords import hash_password
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
-from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.reload import Reload
 from redfish_fm.samples import kernel_samples, server_samples
 from redfish_fm.server.discovery import Discovery
@@ -62,9 +56,7 @@ from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import MemoryStore
 from redfish_fm.store.mockup import Progress
 from redfish_fm.store.sqlite import SqliteStore
-from redfish_fm.worlds import World, document_edit, source, wanted_types
-
-log = logging.getLogger(__name__)
+from redfish_fm.worlds import World, source, wanted_types
 
 _GC_THRESHOLDS = (10_000, 50, 50)
 """gc.set_threshold() once everything is made; Python's own are 700, 10, 10.
@@ -76,8 +68,6 @@ writers: a POST of a zone costs 9 % less CPU.
 FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
 _TOP_DEPTH = "/redfish/v1/Systems".count("/")
-UUID_KEY = "uuid"
-"""Key in the META space: the ServiceRoot.UUID, made once per state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +159,7 @@ async def _serve(config: Config, reload: Reload, progress: Progress | None, kept
         stack.push_async_callback(faults.close)
         # Nothing that an operator has to mend may fail from here on: the made password shows once.
         bound.claim()
-        await _first_start(config, kernel, tables.catalog, world, parts.uuid)
+        await begin(config, kernel, tables.catalog, world, parts.uuid)
         fabrics = world.default_zones
         await kernel.writer.submit(lambda tip: keep_default_zones(fabrics, tip), "service")
         service = _service(config, tables, world, parts, clock)
@@ -205,7 +195,7 @@ async def _parts(
 ) -> _Parts:
     """Make the parts and let them take over what is stored."""
     catalog = tables.catalog
-    service_uuid = _stored_uuid(stored) or str(uuid.uuid4())
+    service_uuid = stored_uuid(stored) or str(uuid.uuid4())
     imported_types = wanted_types(world, stored)
     listening = listened_on(bound.sockets)
     about = about_service(config, service_uuid, bound.port, listening, certificates=not config.http)
@@ -287,11 +277,6 @@ def _store(config: Config, clock: Clock, kept: Kept) -> SqliteStore | MemoryStor
     if config.state is None:
         return MemoryStore(kept.durable(config), clock, config.source_name)
     return SqliteStore(config.state, config.source_name, clock)
-
-
-def _stored_uuid(stored: StoredState) -> str | None:
-    raw = stored.spaces.get(Space.META, {}).get(UUID_KEY)
-    return None if raw is None else raw.decode()
 
 
 @contextlib.asynccontextmanager
@@ -391,34 +376,6 @@ async def _run(parts: _Parts, faults: Schedule | None) -> None:
         finally:
             for task in beside:
                 task.cancel()
-
-
-async def _first_start(
-    config: Config, kernel: Kernel, catalog: Catalog, world: World, service_uuid: str
-) -> None:
-    """Commit what a new state begins with: identity, the imported documents, the first admin."""
-    if kernel.writer.tip.spaces[Space.META].get(UUID_KEY) is not None:
-        if config.admin_password is not None:
-            log.info("this state has its accounts: REDFISH_FM_ADMIN_PASSWORD changes none")
-        return
-    uri, document = account_document(catalog, "admin", config.admin_user, "Administrator")
-    if config.admin_password is None:
-        password = secrets.token_urlsafe(15)
-        print(f"redfish-fm first start: user {config.admin_user} password {password}", flush=True)
-    else:
-        password = config.admin_password.reveal()
-    secret = await asyncio.to_thread(hash_password, password)
-
-    def prepare(_: TipView) -> Draft:
-        edits = (
-            Edit(Space.META, UUID_KEY, None, service_uuid.encode()),
-            *world.first,
-            document_edit(Space.DOCUMENT, uri, document),
-            Edit(Space.SECRET, uri, None, secret),
-        )
-        return Draft(OutcomeKind.CREATED, uri, edits)
-
-    await kernel.writer.submit(prepare, "service")
 
 
 def _certificates(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redfish_fm import app, logs, samples, worlds
+from redfish_fm import app, first_start, logs, samples, worlds
 from redfish_fm.config import Config, Secret
 from redfish_fm.control.kernel import Kernel
 from redfish_fm.errors import FmError
@@ -83,7 +83,7 @@ async def test_identity_and_first_account_are_one_change(serving, tmp_path) -> N
 async def test_a_later_start_keeps_the_identity_and_makes_no_account(
     serving, tmp_path, caplog
 ) -> None:
-    caplog.set_level("INFO", "redfish_fm.app")
+    caplog.set_level("INFO", "redfish_fm.first_start")
     state = tmp_path / "state"
     async with serving(state=state):
         pass
@@ -92,7 +92,7 @@ async def test_a_later_start_keeps_the_identity_and_makes_no_account(
         assert "first start" not in said
     assert "REDFISH_FM_ADMIN_PASSWORD changes none" in caplog.text
     after = (await stored(state)).spaces
-    assert before[Space.META][app.UUID_KEY] == after[Space.META][app.UUID_KEY]
+    assert before[Space.META][first_start.UUID_KEY] == after[Space.META][first_start.UUID_KEY]
     assert before[Space.SECRET] == after[Space.SECRET]
 
 
