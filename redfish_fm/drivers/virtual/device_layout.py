@@ -4,6 +4,7 @@ Pure. What does not add up goes to the problems, at the word that says it.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from redfish_fm.drivers.virtual.equipment import device_hardware
 from redfish_fm.drivers.virtual.identities import Identities
@@ -50,6 +51,7 @@ class Placing:
     path: str
 
 
+@lru_cache(maxsize=64)
 def link(spec: LinkSpec) -> Link:
     """Return the link a spec describes."""
     return Link(spec.gen, spec.lanes, spec.latency_ns)

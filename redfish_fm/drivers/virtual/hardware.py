@@ -161,10 +161,10 @@ class Hardware:
     # -- commands -------------------------------------------------------------------------------
 
     def execute(self, step: Step, cause: str = "command") -> None:
-        """Run a command now. Raises Refused. With cause "outside", listeners are told."""
+        """Run a command now. Raises Refused. Listeners are told unless the cause is "command"."""
         self.advance()
         self._run(step, cause, self._clock.wall_s())
-        if cause == "outside":
+        if cause != "command":
             self._tell_all(step)
 
     def postpone(self, step: Step, delay_s: float) -> None:

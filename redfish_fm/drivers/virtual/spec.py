@@ -9,6 +9,7 @@ from switch to switch; with `total:` instead of `count:` so many are dealt to al
 """
 
 import re
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import msgspec
@@ -44,6 +45,7 @@ LdCount = Annotated[int, msgspec.Meta(ge=1, le=LD_COUNT_MAX)]
 _MIB = {"MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
+@lru_cache(maxsize=64)
 def mib(capacity: str) -> int:
     """Return a Capacity in MiB, rounded down."""
     number, unit = re.findall(r"[0-9]+|[A-Za-z]+", capacity)

@@ -9,9 +9,9 @@ decides nothing.
 began) or "sanitized" (it ended), "setqos" (an LD has other bandwidth), "exposed" (bound although
 data of the hosts in `note`, who do not share it, are in it), "refused" (`note` has the reason),
 "restart", "switch", "port" or "device". `action.cause` is "command" (answered or not), "late" (a
-command that the switch ran after its link was reset), "restart", "time" or "outside" (someone
-else's doing). `n` grows without gaps and is never reused. base plus all actions gives binding. The
-journal keeps at least its newest `journal_max` actions.
+command that the switch ran after its link was reset), "wire" (by the FM API), "restart", "time" or
+"outside" (someone else's doing). `n` grows without gaps and is never reused. base plus all actions
+gives binding. The journal keeps at least its newest `journal_max` actions.
 """
 
 import sqlite3

@@ -148,7 +148,7 @@ class SwitchLayout:
             number = head if spec.heads > 1 else None
             port = _downstream(switch, [*before, *ports], device.link, id_, number)
             wire = self._cable(spec.detail, spec.link, port.id, near) if cabled else None
-            ports.append(replace(port, cable=wire))
+            ports.append(port if wire is None else replace(port, cable=wire))
         return ports
 
     def _cable(self, detail: str, spec: LinkSpec, port: PortId, near: bool) -> Cable | None:
