@@ -1,7 +1,7 @@
 """Which drivers there are: names to the factories that make them.
 
 Knows entry points and nothing of any driver. A driver package adds itself by an entry point in
-the group below; the driver that ships with us is also known without installed metadata, so a
+the group below; the drivers that ship with us are also known without installed metadata, so a
 plain checkout runs.
 """
 
@@ -17,7 +17,10 @@ GROUP = "redfish_fm.drivers"
 DriverFactory = Callable[..., Driver]
 """Makes one driver; its keywords differ by driver (an address, an inventory)."""
 
-_BUILT_IN = (EntryPoint("virtual", "redfish_fm.drivers.virtual.driver:create", GROUP),)
+_BUILT_IN = (
+    EntryPoint("cxl_fmapi", "redfish_fm.drivers.cxl_fmapi.driver:create", GROUP),
+    EntryPoint("virtual", "redfish_fm.drivers.virtual.driver:create", GROUP),
+)
 
 
 class UnknownDriver(FmError):

@@ -12,17 +12,17 @@ def _install(monkeypatch: pytest.MonkeyPatch, *entries: EntryPoint) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: entries)
 
 
-def test_the_virtual_driver_is_known_without_installed_metadata(
+def test_our_own_drivers_are_known_without_installed_metadata(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _install(monkeypatch)
-    assert registry.names() == ("virtual",)
+    assert registry.names() == ("cxl_fmapi", "virtual")
     assert registry.factory("virtual") is create
 
 
 def test_an_installed_driver_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     _install(monkeypatch, EntryPoint("other", "builtins:dict", registry.GROUP))
-    assert registry.names() == ("other", "virtual")
+    assert registry.names() == ("cxl_fmapi", "other", "virtual")
     assert registry.factory("other") is dict
 
 

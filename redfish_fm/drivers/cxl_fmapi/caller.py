@@ -19,6 +19,7 @@ from redfish_fm.drivers.base import (
 from redfish_fm.drivers.cxl_fmapi import header, refusals, tunnels
 from redfish_fm.drivers.cxl_fmapi.channel import Channel
 from redfish_fm.drivers.cxl_fmapi.command import CCI, FM_API, NOTHING, Command
+from redfish_fm.drivers.cxl_fmapi.commands import name_of
 from redfish_fm.drivers.cxl_fmapi.header import Category, Message
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY, Identity
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
@@ -111,6 +112,12 @@ class Caller:
         """Return whether a command is known not to exist."""
         target = _Target(port, opcode)
         return opcode in self.profile.harmful or target in self._missing | self._silent
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Return the names of what the switch, or a device behind it, was found to lack."""
+        found = self._missing | self._silent
+        return frozenset(name_of(target.opcode) for target in found)
 
     def deadline(self, deadline_s: float | None = None) -> float:
         """Return the deadline on the service clock, the policy's where none is given."""

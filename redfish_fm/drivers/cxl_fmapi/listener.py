@@ -50,6 +50,7 @@ class Listener:
         self._recognise = recognise
         self.connections_max = connections_max
         self._server: asyncio.Server | None = None
+        self._misunderstood = False
         self._serving: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -106,8 +107,12 @@ class Listener:
         try:
             name = await self._recognise(session)
         except (DriverUnavailable, Malformed) as error:
-            log.info("a connection from %s says nothing of itself: %s", session.peer, error)
+            # A switch that is not understood dials again and again, ten times a second.
+            level = logging.DEBUG if self._misunderstood else logging.WARNING
+            self._misunderstood = True
+            log.log(level, "a connection from %s says nothing of itself: %s", session.peer, error)
             return None
+        self._misunderstood = False
         link = self._links.get(name) if name is not None else None
         if link is None:
             log.warning("a connection from %s is of no known switch", session.peer)
