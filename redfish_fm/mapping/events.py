@@ -1,0 +1,118 @@
+"""A record of the feed as the events it means, in order: always the same of the same record.
+
+Pure. Nothing is asked but the record and what inventory says of a URI, so events made anew after a
+restart have the ids they had before. Order: within a commit that of its edits; within a look at
+hardware what causes before what suffers (a port, its device, who holds that, the system).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from redfish_fm.mapping.event_documents import documents_told
+from redfish_fm.mapping.event_messages import Told, examples
+from redfish_fm.mapping.event_states import causes, has_health, states_told
+from redfish_fm.mapping.subscriptions import is_stream
+from redfish_fm.redfish.changes import FeedEntry, FeedOp, FeedRecord
+from redfish_fm.redfish.events import Event, kind_of
+from redfish_fm.redfish.registries import Registries
+
+FIRST_LOOK = "discover"
+"""Actor of a record of what was seen when nobody had looked before: only what is wrong is news."""
+FORGOTTEN = "forget"
+"""Actor of a record of states that nobody needs any more, for their resources are gone: no news."""
+
+GROUPS = 1_000_000
+"""More events than a record can have: EventGroupIds of one record are no other record's."""
+
+_RANKS = {
+    name: rank
+    for rank, names in enumerate((
+        ("Cable", "Port"),
+        ("PCIeDevice", "CXLLogicalDevice", "Drive", "NetworkAdapter", "VirtualPCI2PCIBridge"),
+        ("Switch", "VirtualCXLSwitch"),
+        ("Fabric",),
+        ("Endpoint",),
+        ("Zone", "Connection"),
+        ("ResourceBlock",),
+        ("Chassis",),
+        ("Manager", "ComputerSystem"),
+    ))
+    for name in names
+}  # fmt: skip
+_PARTS = 1.5
+"""Where everything else stands: it is part of a device."""
+
+
+class EventSource:
+    """Makes events. `type_of` gives the type at a URI of inventory, `document` what stands there.
+
+    Raises ValueError where a message is not in the registries.
+    """
+
+    def __init__(
+        self,
+        registries: Registries,
+        type_of: Callable[[str], str | None],
+        document: Callable[[str], Mapping[str, Any] | None],
+    ) -> None:
+        registries.check(examples())
+        self._registries = registries
+        self._type_of = type_of
+        self._document = document
+
+    def events_of(self, record: FeedRecord) -> tuple[Event, ...]:
+        """Return the events of a record, numbered from 1."""
+        if record.actor == FORGOTTEN:
+            return ()
+        told = [*self._told(record)]
+        together = sum(map(_causes, record.entries)) < 2
+        firsts: dict[str, int] = {}
+        groups = [
+            firsts.setdefault("" if together else each.origin, number)
+            for number, each in enumerate(told, start=1)
+        ]
+        sizes = Counter(groups)
+        return tuple(
+            self._event(record, number, each, group if sizes[group] > 1 else 0)
+            for number, (each, group) in enumerate(zip(told, groups, strict=True), start=1)
+        )
+
+    def _told(self, record: FeedRecord) -> Iterator[Told]:
+        seen: list[tuple[FeedEntry, str | None]] = []
+        for entry in record.entries:
+            if entry.op is FeedOp.OBSERVED:
+                seen.append((entry, self._type_of(entry.uri)))
+            elif not is_stream(entry.uri, entry.post or entry.pre):
+                # Each reader that comes or goes would be told to all others.
+                yield from documents_told(entry, self._type_of)
+        for entry, name in sorted(seen, key=_causing_first):
+            first = record.actor == FIRST_LOOK
+            yield from states_told(entry, name, self._document, first)
+
+    def _event(self, record: FeedRecord, number: int, told: Told, group: int) -> Event:
+        row = self._registries.info(told.message.key)
+        return Event(
+            record.seq,
+            number,
+            told.message,
+            row.severity,
+            told.origin,
+            told.origin_type,
+            record.time_s,
+            told.kind or kind_of(told.message.key, row.severity),
+            record.seq * GROUPS + group if group else 0,
+            row.resolution,
+            told.specific,
+            told.gone,
+        )
+
+
+def _causes(entry: FeedEntry) -> bool:
+    return entry.op is FeedOp.OBSERVED and causes(entry)
+
+
+def _causing_first(seen: tuple[FeedEntry, str | None]) -> tuple[float, bool, str]:
+    """Order by what causes: of systems the hosts first, whose health that of their parts is."""
+    entry, name = seen
+    return (_RANKS.get(name or "", _PARTS), has_health(entry), entry.uri)
