@@ -1,11 +1,12 @@
 """What every store promises. tests/store/contract holds each implementation to it."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from redfish_fm.errors import FmError
 from redfish_fm.redfish.changes import Change, FeedRecord, Space
+from redfish_fm.values import value_class
 
 
 class StoreError(FmError):
@@ -59,7 +60,7 @@ class SessionRow:
     client: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogRow:
     """One entry of a log as stored; what the bytes mean is its writer's. Seconds since 1970.
 
@@ -79,6 +80,10 @@ class StoredLog:
     rows: Sequence[LogRow]
 
 
+Cursor = tuple[int, int]
+"""How far a subscription has got: feed record and place in it of the last event delivered."""
+
+
 class Store(Protocol):
     """One durable sequence of changes, written by one writer, in one order."""
 
@@ -95,7 +100,7 @@ class Store(Protocol):
         """
         ...
 
-    def follow(self, seq: int) -> AsyncIterator[FeedRecord]:
+    def follow(self, seq: int) -> AsyncGenerator[FeedRecord]:
         """Yield stored feed records after `seq`, oldest first, then end at the newest.
 
         Records past retention are gone: a first record later than seq + 1 is a gap to announce.
@@ -123,6 +128,17 @@ class Store(Protocol):
 
     async def log(self, log: str) -> StoredLog:
         """Return what is kept of a log; an unknown one is empty."""
+        ...
+
+    async def put_cursors(self, cursors: Mapping[str, Cursor | None]) -> None:
+        """Keep how far each subscription has got, outside the sequence; None forgets one.
+
+        Durable when it returns; fails as commit does. Repeating it changes nothing.
+        """
+        ...
+
+    async def cursors(self) -> dict[str, Cursor]:
+        """Return how far each subscription has got."""
         ...
 
     async def close(self) -> None:

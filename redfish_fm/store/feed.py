@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from redfish_fm.redfish.changes import FeedEntry, FeedOp
+from redfish_fm.redfish.changes import FEED_SPACES, Edit, FeedEntry, FeedOp, feed_op
 
 RECORD_OVERHEAD_BYTES = 100
 """What a record costs besides its entries, so that many empty ones count too."""
 
+_OPS = {op: op.value for op in FeedOp}
 _Row = tuple[str, str, str | None, str | None]
 _DECODER = msgspec.json.Decoder(list[_Row])
 
@@ -34,6 +35,17 @@ def encode_entries(entries: Iterable[FeedEntry]) -> bytes:
     """Return the stored form. Raises ValueError for a document that is not UTF-8."""
     return msgspec.json.encode(
         [(entry.uri, entry.op.value, _text(entry.pre), _text(entry.post)) for entry in entries]
+    )
+
+
+def encode_edits(edits: Iterable[Edit]) -> bytes:
+    """Return what `encode_entries` gives for the entries that a change of these edits tells."""
+    return msgspec.json.encode(
+        [
+            (edit.key, _OPS[feed_op(edit)], _text(edit.pre), _text(edit.post))
+            for edit in edits
+            if edit.space in FEED_SPACES
+        ]
     )
 
 

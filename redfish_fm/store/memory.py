@@ -8,13 +8,14 @@ one on the same DurableState.
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.changes import Change, FeedRecord, Space, feed_record
 from redfish_fm.store.base import (
+    Cursor,
     LogRow,
     OutcomeUnknown,
     SessionRow,
@@ -52,6 +53,7 @@ class DurableState:
     sessions: dict[str, SessionRow] = field(default_factory=dict)
     logs: dict[str, dict[int, LogRow]] = field(default_factory=dict)
     log_newest: dict[str, int] = field(default_factory=dict)
+    cursors: dict[str, Cursor] = field(default_factory=dict)
     feed: deque[tuple[int, FeedRecord]] = field(default_factory=deque)
     feed_bytes: int = 0
     owner: object | None = None
@@ -85,6 +87,7 @@ class MemoryStore:
     ) -> None:
         self.commits = 0
         self.transactions = 0
+        self.flush_seconds = 0.0
         self._durable = durable
         self._life = durable.lives
         self._clock = clock
@@ -114,7 +117,7 @@ class MemoryStore:
         await self._transact(lambda: self._write_batch(base_seq, batch, records))
         return batch[-1].seq
 
-    async def follow(self, seq: int) -> AsyncIterator[FeedRecord]:
+    async def follow(self, seq: int) -> AsyncGenerator[FeedRecord]:
         """Yield feed records after `seq` up to the newest at the time of the first step."""
         self._require_usable()
         for _, record in list(self._durable.feed):
@@ -144,6 +147,16 @@ class MemoryStore:
         self._require_usable()
         rows = self._durable.logs.get(log, {})
         return StoredLog(self._durable.log_newest.get(log, 0), [rows[n] for n in sorted(rows)])
+
+    async def put_cursors(self, cursors: Mapping[str, Cursor | None]) -> None:
+        """Keep and forget cursors; durable when it returns."""
+        kept = dict(cursors)
+        await self._transact(lambda: self._write_cursors(kept))
+
+    async def cursors(self) -> dict[str, Cursor]:
+        """Return how far each subscription has got."""
+        self._require_usable()
+        return dict(self._durable.cursors)
 
     async def close(self) -> None:
         """Finish the running transactions and give the ownership back."""
@@ -222,6 +235,13 @@ class MemoryStore:
             del kept[number]
         newest = self._durable.log_newest
         newest[log] = max(newest.get(log, 0), rows[-1].number if rows else 0)
+
+    def _write_cursors(self, cursors: Mapping[str, Cursor | None]) -> None:
+        for subscription, cursor in cursors.items():
+            if cursor is None:
+                self._durable.cursors.pop(subscription, None)
+            else:
+                self._durable.cursors[subscription] = cursor
 
     def _take_ownership(self) -> None:
         durable = self._durable

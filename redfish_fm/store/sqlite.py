@@ -7,16 +7,19 @@ COMMIT returned with synchronous=FULL, which is after the log was flushed to the
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from redfish_fm.clocks import Clock
 from redfish_fm.redfish.changes import Change, FeedRecord
+from redfish_fm.store import sqlite_cursors as cursor_rows
 from redfish_fm.store import sqlite_logs as log_rows
 from redfish_fm.store import sqlite_rows as rows
 from redfish_fm.store.base import (
+    Cursor,
     LogRow,
     OutcomeUnknown,
     SessionRow,
@@ -51,7 +54,7 @@ class SqliteStore:
     """Store in `path` (a directory, made with mode 0700) for the state of `source`.
 
     `commits` counts changes, `transactions` COMMITs (sessions' too), each of which is one flush
-    of the log. `connect` opens the file; tests give one whose connections fail on demand.
+    of the log; `flush_seconds` is how long all of them took. `connect` opens the file; tests give one whose connections fail on demand.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class SqliteStore:
     ) -> None:
         self.commits = 0
         self.transactions = 0
+        self.flush_seconds = 0.0
         self._path = path
         self._database = path / DATABASE_NAME
         self._source = source
@@ -97,7 +101,7 @@ class SqliteStore:
         await self._call(partial(self._commit, base_seq, batch, now_s))
         return batch[-1].change.seq
 
-    async def follow(self, seq: int) -> AsyncIterator[FeedRecord]:
+    async def follow(self, seq: int) -> AsyncGenerator[FeedRecord]:
         """Yield feed records after `seq` up to the newest at the time of the first step."""
         newest = await self._call(partial(self._read, rows.read_seq))
         while seq < newest:
@@ -130,6 +134,15 @@ class SqliteStore:
     async def log(self, log: str) -> StoredLog:
         """Return what is kept of a log, oldest first."""
         return await self._call(partial(self._read, partial(log_rows.read_log, log=log)))
+
+    async def put_cursors(self, cursors: Mapping[str, Cursor | None]) -> None:
+        """Keep and forget cursors; durable when it returns. Fails as commit() does."""
+        work = partial(cursor_rows.write_cursors, cursors=dict(cursors))
+        await self._call(partial(self._transact, work))
+
+    async def cursors(self) -> dict[str, Cursor]:
+        """Return how far each subscription has got."""
+        return await self._call(partial(self._read, cursor_rows.read_cursors))
 
     async def close(self) -> None:
         """Finish what is queued, fold the log into the database, release the lock."""
@@ -238,6 +251,7 @@ class SqliteStore:
         return result
 
     def _finish(self, db: sqlite3.Connection, seq_before: int) -> None:
+        begun_s = time.perf_counter()
         try:
             db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -248,6 +262,7 @@ class SqliteStore:
             self._refusal = f"error at COMMIT ({error}); load() again"
             raise OutcomeUnknown(f"{self._path}: error at COMMIT: {error}") from error
         self.transactions += 1
+        self.flush_seconds += time.perf_counter() - begun_s
         if not self._in_place():
             # The log was flushed, but to a file that no start will ever find.
             self._refusal = self._removed()

@@ -7,14 +7,16 @@ import sqlite3
 from collections.abc import Sequence
 
 from redfish_fm.store.base import LogRow, StoredLog
+from redfish_fm.store.sqlite_statements import parts, values
+
+_ENTRIES_INSERT = "INSERT OR REPLACE INTO log_entries (log, number, time_s, value)"
 
 
 def write_log(db: sqlite3.Connection, log: str, rows: Sequence[LogRow], drop_through: int) -> None:
     """Keep `rows`, replacing those of the same numbers; drop all up to `drop_through`."""
-    db.executemany(
-        "INSERT OR REPLACE INTO log_entries (log, number, time_s, value) VALUES (?, ?, ?, ?)",
-        [(log, row.number, row.time_s, row.value) for row in rows],
-    )
+    for part in parts(rows):
+        row_values = [each for row in part for each in (log, row.number, row.time_s, row.value)]
+        db.execute(_ENTRIES_INSERT + values(4, len(part)), row_values)
     db.execute("DELETE FROM log_entries WHERE log = ? AND number <= ?", (log, drop_through))
     if rows:
         db.execute(

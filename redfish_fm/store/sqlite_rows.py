@@ -5,20 +5,24 @@ Called inside a transaction of the store; knows nothing of threads, files or fai
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 
-from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space, feed_record
+from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space
 from redfish_fm.store.base import SessionRow, StoredState
 from redfish_fm.store.batches import SOURCE_KEY, check_base, pre_image_wrong
 from redfish_fm.store.feed import (
     RECORD_OVERHEAD_BYTES,
     Retention,
     decode_entries,
-    encode_entries,
+    encode_edits,
     expired_count,
 )
+from redfish_fm.store.sqlite_statements import parts, values
+from redfish_fm.values import value_class
 
-_DOCUMENTS_INSERT = "INSERT OR IGNORE INTO documents (space, key, value) VALUES (?, ?, ?)"
+_NAMES = {space: space.value for space in Space}
+_FEED_INSERT = "INSERT INTO feed (seq, time_s, actor, operation, entries)"
+_DOCUMENTS_INSERT = "INSERT OR IGNORE INTO documents (space, key, value)"
 _DOCUMENTS_UPDATE = "UPDATE documents SET value = ?3 WHERE space = ?1 AND key = ?2"
 _DOCUMENTS_DELETE = "DELETE FROM documents WHERE space = ? AND key = ?"
 _SECRETS_INSERT = "INSERT OR IGNORE INTO secrets (key, value) VALUES (?, ?)"
@@ -26,7 +30,7 @@ _SECRETS_UPDATE = "UPDATE secrets SET value = ?2 WHERE key = ?1"
 _SECRETS_DELETE = "DELETE FROM secrets WHERE key = ?"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PreparedChange:
     """A change with its feed entries already in stored form, so the thread only writes."""
 
@@ -36,7 +40,7 @@ class PreparedChange:
 
 def prepare(change: Change) -> PreparedChange:
     """Return `change` ready to write. Raises ValueError for a document that is not UTF-8."""
-    return PreparedChange(change, encode_entries(feed_record(change).entries))
+    return PreparedChange(change, encode_edits(change.edits))
 
 
 def read_seq(db: sqlite3.Connection) -> int:
@@ -65,7 +69,8 @@ def read_source(db: sqlite3.Connection) -> str | None:
 
 def write_source(db: sqlite3.Connection, source: str) -> None:
     """Record whose state this is, once."""
-    db.execute(_DOCUMENTS_INSERT, (Space.META.value, SOURCE_KEY, source.encode()))
+    place = (Space.META.value, SOURCE_KEY)
+    db.execute(_DOCUMENTS_INSERT + values(3, 1), (*place, source.encode()))
 
 
 def write_batch(db: sqlite3.Connection, base_seq: int, batch: Sequence[PreparedChange]) -> None:
@@ -74,11 +79,14 @@ def write_batch(db: sqlite3.Connection, base_seq: int, batch: Sequence[PreparedC
     Raises StoreConflict, or StoreFailed where a pre-image contradicts what is stored.
     """
     check_base(base_seq, read_seq(db))
-    feed_bytes = 0
-    for prepared in batch:
-        for edit in prepared.change.edits:
+    edits = [edit for prepared in batch for edit in prepared.change.edits]
+    if not _written_together(db, edits):
+        # One contradicts what is stored: it is found, and named, where each is written alone.
+        db.execute("ROLLBACK")
+        db.execute("BEGIN IMMEDIATE")
+        for edit in edits:
             _write_edit(db, edit)
-        feed_bytes += _write_record(db, prepared)
+    feed_bytes = _write_records(db, batch)
     db.execute(
         "UPDATE sequence SET seq = ?, feed_bytes = feed_bytes + ?",
         (batch[-1].change.seq, feed_bytes),
@@ -133,15 +141,40 @@ def read_sessions(db: sqlite3.Connection) -> list[SessionRow]:
     return [SessionRow(*row) for row in rows]
 
 
+def _is_made(edit: Edit) -> bool:
+    return edit.pre is None and edit.post is not None and edit.space is not Space.SECRET
+
+
+def _written_together(db: sqlite3.Connection, edits: Sequence[Edit]) -> bool:
+    """Write the edits in order, what is made by many at once; False where not all of it was new."""
+    for made, run in groupby(edits, _is_made):
+        if made:
+            if not _inserted(db, list(run)):
+                return False
+        else:
+            for edit in run:
+                _write_edit(db, edit)
+    return True
+
+
+def _inserted(db: sqlite3.Connection, edits: Sequence[Edit]) -> bool:
+    for part in parts(edits):
+        row_values = [each for edit in part for each in (_NAMES[edit.space], edit.key, edit.post)]
+        cursor = db.execute(_DOCUMENTS_INSERT + values(3, len(part)), row_values)
+        if cursor.rowcount != len(part):
+            return False
+    return True
+
+
 def _write_edit(db: sqlite3.Connection, edit: Edit) -> None:
     secret = edit.space is Space.SECRET
-    place = (edit.key,) if secret else (edit.space.value, edit.key)
+    place = (edit.key,) if secret else (_NAMES[edit.space], edit.key)
     if edit.post is None:
         if edit.pre is None:
             return
         cursor = db.execute(_SECRETS_DELETE if secret else _DOCUMENTS_DELETE, place)
     elif edit.pre is None:
-        statement = _SECRETS_INSERT if secret else _DOCUMENTS_INSERT
+        statement = _SECRETS_INSERT if secret else _DOCUMENTS_INSERT + values(3, 1)
         cursor = db.execute(statement, (*place, edit.post))
     else:
         statement = _SECRETS_UPDATE if secret else _DOCUMENTS_UPDATE
@@ -150,10 +183,12 @@ def _write_edit(db: sqlite3.Connection, edit: Edit) -> None:
         raise pre_image_wrong(edit)
 
 
-def _write_record(db: sqlite3.Connection, prepared: PreparedChange) -> int:
-    change = prepared.change
-    db.execute(
-        "INSERT INTO feed (seq, time_s, actor, operation, entries) VALUES (?, ?, ?, ?, ?)",
-        (change.seq, change.time_s, change.actor, change.operation, prepared.entries),
-    )
-    return len(prepared.entries) + RECORD_OVERHEAD_BYTES
+def _write_records(db: sqlite3.Connection, batch: Sequence[PreparedChange]) -> int:
+    """Write the feed records; return their bytes."""
+    for part in parts(batch):
+        row_values: list[object] = []
+        for each in part:
+            change = each.change
+            row_values += (change.seq, change.time_s, change.actor, change.operation, each.entries)
+        db.execute(_FEED_INSERT + values(5, len(part)), row_values)
+    return sum(len(each.entries) + RECORD_OVERHEAD_BYTES for each in batch)

@@ -50,7 +50,18 @@ def _add_logs(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create, _add_logs)
+_VERSION_3 = (
+    "CREATE TABLE cursors (subscription TEXT PRIMARY KEY NOT NULL, seq INTEGER NOT NULL,"
+    " number INTEGER NOT NULL)",
+)
+
+
+def _add_cursors(db: sqlite3.Connection) -> None:
+    for statement in _VERSION_3:
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create, _add_logs, _add_cursors)
 """MIGRATIONS[n] takes version n to n + 1; version 0 is an empty file. Never change an old one."""
 
 

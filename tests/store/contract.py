@@ -337,6 +337,23 @@ class StoreContract:
             await store.put_session(SESSION)
             assert await store.sessions() == [SESSION]
 
+    async def test_cursors_survive_and_stay_outside_the_sequence(self, harness: Harness):
+        async with harness.opened() as (store, _):
+            await store.put_cursors({"/s/1": (7, 1), "/s/2": (8, 3)})
+            await store.put_cursors({"/s/1": (9, 2)})
+            assert await store.commit(0, [change(1)]) == 1
+            assert [record.seq for record in await followed(store, 0)] == [1]
+        async with harness.opened() as (store, _):
+            assert await store.cursors() == {"/s/1": (9, 2), "/s/2": (8, 3)}
+
+    async def test_a_cursor_is_forgotten_once_and_for_all(self, harness: Harness):
+        async with harness.opened() as (store, _):
+            assert await store.cursors() == {}
+            await store.put_cursors({"/s/1": (7, 1), "/s/2": (8, 3)})
+            await store.put_cursors({"/s/1": None, "never heard of": None})
+            await store.put_cursors({"/s/1": None})
+            assert await store.cursors() == {"/s/2": (8, 3)}
+
     async def test_log_entries_survive_and_stay_outside_the_sequence(self, harness: Harness):
         rows = [LogRow(n, 1_000_000.25 + n, b'{"n":%d}' % n) for n in (1, 2, 3)]
         async with harness.opened() as (store, _):
@@ -416,6 +433,8 @@ class StoreContract:
             store.sessions(),
             store.append_log("audit", [LogRow(1, 1.0, b"{}")], 0),
             store.log("audit"),
+            store.put_cursors({"/s/1": (1, 1)}),
+            store.cursors(),
             followed(store, 0),
         ):
             with pytest.raises(StoreFailed, match="load"):

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redfish_fm.redfish.changes import FeedEntry, FeedOp
-from redfish_fm.store.feed import Retention, decode_entries, encode_entries, expired_count
+from redfish_fm.redfish.changes import Change, Edit, FeedEntry, FeedOp, Space, feed_record
+from redfish_fm.store.feed import (
+    Retention,
+    decode_entries,
+    encode_edits,
+    encode_entries,
+    expired_count,
+)
 
 _texts = st.none() | st.text().map(str.encode)
 _entries = st.lists(st.builds(FeedEntry, st.text(), st.sampled_from(FeedOp), _texts, _texts))
@@ -14,6 +20,15 @@ _entries = st.lists(st.builds(FeedEntry, st.text(), st.sampled_from(FeedOp), _te
 @given(_entries)
 def test_entries_come_back_exactly(entries):
     assert decode_entries(encode_entries(entries)) == tuple(entries)
+
+
+_edits = st.lists(st.builds(Edit, st.sampled_from(Space), st.text(), _texts, _texts))
+
+
+@given(_edits)
+def test_edits_are_stored_as_the_entries_that_their_change_tells(edits):
+    told = feed_record(Change(1, 0.0, "admin", tuple(edits)))
+    assert encode_edits(edits) == encode_entries(told.entries)
 
 
 @pytest.mark.parametrize("stored", [b"", b"{}", b'[["/a","no such op",null,null]]', b"\xff"])

@@ -130,6 +130,7 @@ async def test_one_transaction_holds_the_whole_batch(store):
 
 
 LOG_ROW = LogRow(7, 1_000_000.25, b'{"EntryType":"Event"}')
+CURSORS = {"/redfish/v1/EventService/Subscriptions/1": (3, 2)}
 
 
 async def _state_of_version_1(directory: Path) -> None:
@@ -164,6 +165,15 @@ async def _state_of_version_2(directory: Path) -> None:
     store = SqliteStore(directory, "two-hosts", StillClock())
     await store.load()
     await store.append_log("audit", [LOG_ROW], 6)
+    await store.close()
+
+
+async def _state_of_version_3(directory: Path) -> None:
+    """Make the state that databases/schema_v3.sql keeps. Never changes again."""
+    await _state_of_version_2(directory)
+    store = SqliteStore(directory, "two-hosts", StillClock())
+    await store.load()
+    await store.put_cursors(CURSORS)
     await store.close()
 
 
@@ -211,12 +221,13 @@ async def test_a_database_of_every_version_still_loads(tmp_path, version):
     assert records[1].entries[0].post == EXPECTED[Space.DOCUMENT, "/redfish/v1/Fabrics/CXL/Zones/1"]
     log = StoredLog(7, [LOG_ROW]) if version >= 2 else StoredLog(0, [])
     assert await store.log("audit") == log
+    assert await store.cursors() == (CURSORS if version >= 3 else {})
     assert await store.commit(3, [change(4)]) == 4
     await store.close()
 
 
 async def test_the_newest_kept_database_is_what_this_version_writes(tmp_path):
-    await _state_of_version_2(tmp_path)
+    await _state_of_version_3(tmp_path)
     kept = DATABASES / f"schema_v{NEWEST}.sql"
     assert _dump(tmp_path / "state.db") == kept.read_text("utf-8")
 

@@ -1,0 +1,240 @@
+"""Events of the service: where they come from, whom they are delivered to, and what tests them.
+
+A part of the composition root: it puts the feed, the stream of events, the subscriptions and what
+sends to them behind the EventService.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from redfish_fm.clocks import Clock
+from redfish_fm.config import Config
+from redfish_fm.control.delivery import HEARTBEAT, Send
+from redfish_fm.control.event_stream import EventStream
+from redfish_fm.control.kernel import Kernel
+from redfish_fm.control.streams import Streams
+from redfish_fm.control.subscriptions import Subscriptions
+from redfish_fm.mapping.documents import Documents
+from redfish_fm.mapping.drafts import Subscribing
+from redfish_fm.mapping.event_messages import examples
+from redfish_fm.mapping.event_service import (
+    EVENT_TYPES,
+    SUBMIT_TEST_EVENT,
+    TEST_MESSAGE,
+    TEST_SUBSCRIPTION,
+    AboutEvents,
+    event_service_documents,
+    submitted,
+)
+from redfish_fm.mapping.events import EventSource
+from redfish_fm.mapping.uris import EVENT_SERVICE
+from redfish_fm.redfish import messages
+from redfish_fm.redfish.action_documents import Advertised, actions_property
+from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.events import Event, fragment, made_event, member
+from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.sse_filter import FORMATS, PROPERTIES
+from redfish_fm.redfish.streams import StreamDoor
+from redfish_fm.redfish.view import Representation
+from redfish_fm.redfish.writes import Commit, Outcome, Write
+from redfish_fm.server.outgoing import Destinations
+from redfish_fm.server.push import Push
+from redfish_fm.store.base import Store, StoredState
+
+_OWN = frozenset(
+    {
+        "AccountService",
+        "EventDestinationCollection",
+        "EventService",
+        "ManagerAccountCollection",
+        "RoleCollection",
+        "SessionService",
+        "TaskCollection",
+    }
+)
+"""Types of the service's own resources, which every world has besides."""
+EVENT_STREAM_URI = f"{EVENT_SERVICE}/SSE"
+"""EventService ServerSentEventUri."""
+_WHO = "/redfish/v1/AccountService"
+"""Below which changes say who may listen."""
+_MADE_BY_ACTIONS = frozenset({"CompositionReservation", "Task"})
+"""Types that come and go though nobody can POST one."""
+_ALSO_TOLD = (TEST_MESSAGE, HEARTBEAT, messages.event_buffer_exceeded())
+"""Messages that come from no change: of tests, of heartbeats, of what was kept no longer."""
+
+
+def about_events(catalog: Catalog, odata_types: Iterable[str]) -> AboutEvents:
+    """Return what there is to subscribe to, where resources of these types are served."""
+    told = (message.key for message in (*examples(), *_ALSO_TOLD))
+    prefixes = sorted({key.partition(".")[0] for key in told})
+    served = {*_OWN, *(each.rpartition(".")[2] for each in odata_types)}
+    members = {str(info.member) for name in served if (info := catalog.types.get(name)) is not None}
+    return AboutEvents(
+        tuple(prefixes),
+        tuple(sorted(name for name in served | members if _changes(catalog, name))),
+        actions_property(catalog, catalog.types["EventService"], EVENT_SERVICE),
+        EVENT_STREAM_URI,
+        tuple(PROPERTIES),
+    )
+
+
+def add_events(documents: Documents, about: AboutEvents) -> None:
+    """Add the EventService to a world."""
+    documents.update(event_service_documents(about))
+
+
+def _changes(catalog: Catalog, name: str) -> bool:
+    """Return whether a resource of a type ever is what an event is about."""
+    info = catalog.types.get(name)
+    if info is None or info.collection:
+        return False
+    creatable = info.create is not None and bool(info.create.collections)
+    changes = creatable or bool(info.overlay_here) or bool(info.row.observed)
+    return changes or name in _MADE_BY_ACTIONS
+
+
+class OwnEvents:
+    """Stands behind the EventService. `send` delivers instead of real requests, in tests."""
+
+    def __init__(
+        self,
+        config: Config,
+        kernel: Kernel,
+        store: Store,
+        catalog: Catalog,
+        registries: Registries,
+        clock: Clock,
+        rng: random.Random,
+        may_listen: Callable[[str], bool],
+        send: Send | None = None,
+    ) -> None:
+        self._kernel = kernel
+        self._catalog = catalog
+        self._registries = registries
+        self._clock = clock
+        self._advertised = Advertised(catalog)
+        self._push = Push(
+            Destinations.of(config.event_destinations),
+            authorities=config.event_authorities,
+            verify_all=config.verify_event_destinations,
+        )
+        registries.check(_ALSO_TOLD)
+        source = EventSource(registries, self._type_of, self._inventory)
+        self.stream = EventStream(store, source.events_of, self._rendered, clock)
+        self.subscriptions = Subscriptions(
+            store,
+            kernel.writer,
+            kernel.published,
+            self.stream,
+            registries,
+            clock,
+            rng,
+            send or self._push.send,
+            self._read,
+        )
+        kernel.writer.tip_view.subscribing = Subscribing(
+            self._push.refuses, config.subscription_limit
+        )
+        self.streams = Streams(
+            self.stream,
+            self.subscriptions.words,
+            kernel.writer,
+            registries,
+            clock,
+            limit=config.event_stream_limit,
+            allowed=may_listen,
+            enabled=lambda: self.subscriptions.settings().enabled,
+        )
+        self.subscriptions.on_end.append(self.streams.end)
+        # First what happened, then who is told: a new subscription begins after its own making.
+        kernel.writer.on_publish.append(self.stream.published)
+        kernel.writer.on_publish.append(self.subscriptions.published)
+        kernel.writer.on_publish.append(self._published)
+
+    async def load(self, stored: StoredState) -> None:
+        """Begin where the stored state ends. Call once the kernel has it."""
+        self.stream.start(stored.seq)
+        await self.subscriptions.load()
+        self._show_enabled()
+
+    async def run(self) -> None:
+        """Deliver until cancelled."""
+        await self.subscriptions.drop_streams()
+        async with asyncio.TaskGroup() as tasks:
+            streaming = tasks.create_task(self.streams.run())
+            await self.subscriptions.run()
+            streaming.cancel()
+
+    @property
+    def door(self) -> StreamDoor:
+        """Where streams are opened."""
+        service = self._kernel.published.state.document(EVENT_SERVICE) or {}
+        words = {
+            "EventFormatType": FORMATS,
+            "EventType": frozenset(EVENT_TYPES),
+            "RegistryPrefix": frozenset(service.get("RegistryPrefixes", ())),
+            "ResourceType": frozenset(service.get("ResourceTypes", ())),
+        }
+        return StreamDoor(EVENT_STREAM_URI, EVENT_SERVICE, words, self.streams.open)
+
+    def _published(self, changes: Sequence[Change]) -> None:
+        """Let nobody listen on who may no more: an account or role can have changed."""
+        if any(edit.key.startswith(_WHO) for change in changes for edit in change.edits):
+            self.streams.check()
+
+    async def close(self) -> None:
+        """Note how far deliveries have got; call when `run` has ended, before the store closes."""
+        await self.subscriptions.close()
+        await self._push.close()
+
+    def owner_of(self, uri: str) -> str | None:
+        """Return the user name of who has a subscription, or what the kernel says of others."""
+        return self.subscriptions.owner_of(uri) or self._kernel.owner_of(uri)
+
+    def carrying_out(self, commit: Commit) -> Commit:
+        """Return `commit` with what an action of the EventService means besides."""
+
+        async def carry_out(write: Write) -> Outcome:
+            outcome = await commit(write)
+            if write.uri == EVENT_SERVICE:
+                self._act(write)
+            return outcome
+
+        return carry_out
+
+    def _act(self, write: Write) -> None:
+        now_s = self._clock.wall_s()
+        if write.action == TEST_SUBSCRIPTION:
+            self.stream.tell(made_event(TEST_MESSAGE, self._registries, now_s))
+        elif write.action == SUBMIT_TEST_EVENT:
+            origin = write.body.get("OriginOfCondition")
+            about = self._type_of(origin.rstrip("/")) if isinstance(origin, str) else None
+            self.stream.tell(submitted(write.body, now_s, about))
+        elif write.action is None:
+            self._show_enabled()
+            self.streams.check()
+
+    def _show_enabled(self) -> None:
+        """Show in its Status whether the service sends anything."""
+        enabled = self.subscriptions.settings().enabled
+        status: Mapping[str, Any] | None = None if enabled else {"Status": {"State": "Disabled"}}
+        self._kernel.published.observe({EVENT_SERVICE: status})
+
+    def _read(self, uri: str) -> Representation | None:
+        """Return a resource as a GET shows it, what it can be asked for included."""
+        found = self._kernel.published.get(uri)
+        return None if found is None else self._advertised.render(found)
+
+    def _rendered(self, event: Event) -> bytes:
+        return fragment(member(event, self._registries))
+
+    def _inventory(self, uri: str) -> Mapping[str, Any] | None:
+        # Asked for anew each time: what is discovered later takes the place of what there was.
+        return self._kernel.published.base.parsed(uri)
+
+    def _type_of(self, uri: str) -> str | None:
+        info = self._catalog.type_of(uri)
+        return None if info is None else info.name
