@@ -9,7 +9,7 @@ from pathlib import Path
 from .children import Launcher
 from .peers import Peer, compared
 from .report import Figure, about, table, write_json
-from .rows import ROWS, Bench, run
+from .rows import CROWD, ROWS, Bench, run
 
 
 def main(arguments: list[str]) -> int:
@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=21, help="more smooth a noisy machine")
     parser.add_argument("--requests", type=int, default=5000, help="per round")
     parser.add_argument("--scale", default="scale", help="topology of the big rows")
+    parser.add_argument("--crowd", default=CROWD, help="that of the row collection")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument(
         "--peer",
@@ -38,7 +39,14 @@ def main(arguments: list[str]) -> int:
     for name in chosen.row or ROWS:
         print(f"bench: {name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(launcher, chosen.rounds, chosen.requests, chosen.scale, Path(folder))
+            bench = Bench(
+                launcher,
+                chosen.rounds,
+                chosen.requests,
+                chosen.scale,
+                Path(folder),
+                chosen.crowd,
+            )
             figures += run(bench, name)
     if chosen.peer:
         figures += compared(launcher, chosen.peer, chosen.rounds, chosen.requests)

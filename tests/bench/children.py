@@ -35,6 +35,9 @@ class Child:
             "REDFISH_FM_ADMIN_USER": USER,
             "REDFISH_FM_ADMIN_PASSWORD": PASSWORD,
         }
+        # An installed package has its bytecode. Where none may be written each start would compile
+        # all modules anew, which is a second.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             cwd=ROOT,

@@ -34,6 +34,10 @@ handler repeats the same bytes and headers (of a POST: reads the body first). Bo
 round by round; the figure is the median of the rounds' ratios, so that what else the machine does
 disturbs both. Requests per second of one run are no figure: they are those of the machine.
 
+A compose is one POST to Systems for a host with 8 GPUs and 2 TiB of memory, answered when all of it
+was seen to be bound: what the virtual hardware takes for its commands is in it. Its commits are
+those of the client and of the operation, without what is observed meanwhile.
+
 """
 
 _SAME = """

@@ -178,7 +178,7 @@ async def _run(load: Load) -> Outcome:
     times = sorted(second for one in connections for second in one.seconds)
     for connection in connections:
         connection.transport.close()
-    return Outcome(dict(statuses), _at(times, 0.5), _at(times, 0.99))
+    return Outcome(dict(statuses), quantile_ms(times, 0.5), quantile_ms(times, 0.99))
 
 
 async def _phase(connections: list[Connection]) -> None:
@@ -192,7 +192,8 @@ async def _phase(connections: list[Connection]) -> None:
     await asyncio.gather(*(connection.done for connection in connections))
 
 
-def _at(times: list[float], share: float) -> float:
+def quantile_ms(times: list[float], share: float) -> float:
+    """Return the time, of sorted ones in seconds, that so large a share does not exceed."""
     return round(times[int(share * (len(times) - 1))] * 1e3, 3) if times else 0.0
 
 

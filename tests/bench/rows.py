@@ -11,16 +11,24 @@ from redfish_fm.server.tls import ensure_certificate
 from .api import Api, Reply
 from .baseline import record
 from .children import Child, ChildFailed, Launcher
+from .composing import composed
+from .events import events_row
 from .idle import idle_bytes
 from .load import NUMBER, Load, Outcome, measure
+from .poll import poll_row
 from .report import Figure, missing, ratio
+from .streams import STREAMS, streams_row
 
 _READERS = 8
 _WRITERS = 16
 _IDLE_TOTAL = 800
 """Connections held open at the end; the server's own limit is above it."""
+_POD = "ai-pod"
+"""Where whoever reads the README composes first; its memory is cut to measure."""
 _TINY = "two-hosts"
 """What is resident without many resources."""
+CROWD = "scale:gpus=9600"
+"""Where more than 10,000 endpoints are in one fabric."""
 _GET_TARGET = "<= 1.1 x"
 _COLLECTION_TARGET = "<= 1.2 x"
 _POST_TARGET = "<= 6 x"
@@ -35,6 +43,7 @@ class Bench:
     requests: int
     scale: str
     folder: Path
+    crowd: str = CROWD
 
     def bare(self, name: str, reply: Reply, tls: bool) -> Child:
         """Start the bare application repeating `reply`."""
@@ -103,7 +112,7 @@ def get_cached(bench: Bench) -> list[Figure]:
 
 def get_collection(bench: Bench) -> list[Figure]:
     """GET of the largest collection of Endpoints there is."""
-    with bench.scaled() as child:
+    with bench.launcher.serve("--topology", bench.crowd) as child:
         # Of what is charged to requests, the rest of the start is no part.
         if not child.wait_calm():
             return [missing("collection", "ratio", "the start never ended", _COLLECTION_TARGET)]
@@ -177,9 +186,28 @@ def _syncs_per_commit(
     return Figure(row, what, round(syncs / commits, 3), "", target, f"{commits:g} commits")
 
 
+def compose(bench: Bench) -> list[Figure]:
+    """Compose a host with 8 GPUs and 2 TiB, in a rack and in the big topology."""
+    figures = []
+    for topology, modules in ((_POD, 1), (bench.scale, 4)):
+        name = topology.partition(":")[0]
+        state = bench.folder / name
+        with bench.launcher.serve("--topology", topology, state=state) as child:
+            child.wait_calm()
+            figures += composed(Api(child), f"compose {name}", modules, state, bench.rounds)
+    return figures
+
+
 def start(bench: Bench) -> list[Figure]:
-    """Start with the big topology and the state of an earlier start."""
+    """Start with the big topology and the state of an earlier start.
+
+    The first look at so much goes on after "ready": what it costs, and takes, is told by itself.
+    """
     state = bench.folder / "state"
+    with bench.launcher.serve("--topology", _TINY) as child:
+        # What is there without resources is not charged to them. And Python has its bytecode now,
+        # as after an installation.
+        empty = child.rss_bytes()
     with bench.scaled(state) as child:
         first = Figure("start", "CPU, first start", round(child.cpu_at_ready_s, 3), "s")
     with bench.scaled(state) as child:
@@ -188,9 +216,11 @@ def start(bench: Bench) -> list[Figure]:
         again = Figure(
             "start", "CPU, existing state", round(child.cpu_at_ready_s, 3), "s", "<= 3 s"
         )
-    with bench.launcher.serve("--topology", _TINY) as child:
-        # What is there without resources is not charged to them.
-        empty = child.rss_bytes()
+        child.wait_calm()
+        looked = [
+            Figure("start", "CPU, first look over", round(child.cpu_s(), 3), "s"),
+            Figure("start", "RSS, first look over", round(child.rss_bytes() / 2**20, 1), "MiB"),
+        ]
     memory = Figure("start", "RSS", round(rss / 2**20, 1), "MiB")
     what, target = "RSS per resource", "<= 4 KiB"
     if not resources:
@@ -198,7 +228,7 @@ def start(bench: Bench) -> list[Figure]:
     else:
         size = (rss - empty) / resources / 1024
         per = Figure("start", what, round(size, 2), "KiB", target, f"{resources:g} resources")
-    return [first, again, memory, per]
+    return [first, again, memory, per, *looked]
 
 
 def idle(bench: Bench) -> list[Figure]:
@@ -216,12 +246,32 @@ def idle(bench: Bench) -> list[Figure]:
     return figures
 
 
+def events(bench: Bench) -> list[Figure]:
+    """Durable POST of a zone with 20 subscribers to events, against the same without any."""
+    requests = max(_WRITERS, bench.requests // 5)
+    return events_row(bench.launcher, bench.folder, bench.rounds, requests)
+
+
+def streams(bench: Bench) -> list[Figure]:
+    """Memory of a silent event stream, and how soon a thousand hear of a change."""
+    return streams_row(bench.launcher, bench.folder, bench.rounds, min(STREAMS, bench.requests))
+
+
+def poll(bench: Bench) -> list[Figure]:
+    """One look at a CXL switch over the FM API."""
+    return poll_row(bench.rounds, bench.requests)
+
+
 ROWS: dict[str, Callable[[Bench], list[Figure]]] = {
     "get": get_cached,
     "collection": get_collection,
     "zone": post_zone,
+    "compose": compose,
     "start": start,
     "idle": idle,
+    "events": events,
+    "streams": streams,
+    "poll": poll,
 }
 """By the name that `--row` takes, in the order of the table."""
 

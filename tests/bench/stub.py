@@ -13,10 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.requests import Request, Response, Sink
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.listener import bind, listen
 from redfish_fm.server.tls import ensure_certificate, server_context
+
+from .listeners import SSE
 
 ROOT = "/redfish/v1"
 TOKEN = "stub-token"
@@ -48,6 +50,21 @@ def _documents(members: int) -> dict[str, dict[str, object]]:
     }
 
 
+class Streamed:
+    """An event stream that tells of each POST."""
+
+    def __init__(self, sinks: set[Sink]) -> None:
+        self._sinks = sinks
+
+    async def run(self, sink: Sink) -> None:
+        over = asyncio.Event()
+        sink.on_over(over.set)
+        sink.send(b"retry: 1\n\n")
+        self._sinks.add(sink)
+        await over.wait()
+        self._sinks.discard(sink)
+
+
 class Stub:
     """Answers from the table; a POST makes up a resource and keeps nothing."""
 
@@ -58,6 +75,7 @@ class Stub:
         }
         self._ids = itertools.count(1)
         self._commits = 0
+        self._sinks: set[Sink] = set()
 
     async def handle(self, request: Request) -> Response:
         path = request.path.rstrip("/")
@@ -65,6 +83,11 @@ class Stub:
             return self._post(path, request)
         if request.headers.get("x-auth-token") != TOKEN and path != ROOT:
             return error(401)
+        if request.method == "DELETE":
+            return Response(204)
+        if path == SSE:
+            headers = {"Content-Type": "text/event-stream"}
+            return Response(200, headers, flow=Streamed(self._sinks))
         body = self._bodies.get(path)
         return error(404) if body is None else Response(200, _HEADERS, body)
 
@@ -75,6 +98,9 @@ class Stub:
         self._commits += 1
         uri = f"{path}/{next(self._ids)}"
         body = json.dumps({"@odata.id": uri, **document}).encode()
+        told = json.dumps({"EventId": uri, "About": f"{path}/{document.get('Id')}"})
+        for sink in self._sinks:
+            sink.send(f"data: {told}\n\n".replace('"EventId": ', '"EventId":').encode())
         return Response(201, {**_HEADERS, "Location": uri}, body)
 
     def metrics(self) -> Response:
@@ -112,6 +138,8 @@ if __name__ == "__main__":
     parser.add_argument("--ephemeral", action="store_true")
     parser.add_argument("--state")
     parser.add_argument("--topology")
+    parser.add_argument("--config")
+    parser.add_argument("--event-destinations")
     parser.add_argument("--http", action="store_true")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--members", type=int, default=10_000)

@@ -1,15 +1,19 @@
 """Tests of the bench harness, against the stand-in service. No figure is judged."""
 
 import asyncio
+import contextlib
 import json
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from .__main__ import main
+from .api import Api
 from .baseline import record
 from .children import Child, ChildFailed, Launcher
+from .composing import commits_of
 from .document import PEERS, document
 from .load import NUMBER, Connection, Load, measure
 from .peers import Peer, compared
@@ -31,6 +35,15 @@ def test_every_row_gives_figures_against_the_stub(bench: Bench, name: str) -> No
     assert [figure for figure in figures if figure.value is None] == []
     errors = [figure.value for figure in figures if figure.what == "errors"]
     assert set(errors) <= {0}
+
+
+def test_commits_of_a_composition_leave_out_what_was_only_seen(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "state.db")) as db:
+        db.execute("CREATE TABLE feed (actor)")
+        db.executemany("INSERT INTO feed VALUES (?)", [("admin",), ("observe",), ("reconcile",)])
+        db.commit()
+    with Launcher(STUB).serve() as child:
+        assert commits_of(Api(child), tmp_path) == 2
 
 
 def test_load_counts_what_came_back_and_numbers_its_bodies() -> None:
