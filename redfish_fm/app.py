@@ -31,8 +31,10 @@ from redfish_fm.lives import Kept, read_again
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.service_manager import OwnUris
 from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
+from redfish_fm.own_events import OwnEvents, about_events, add_events
 from redfish_fm.own_manager import OwnManager, about_service, add_to
 from redfish_fm.played import emulation, ordered_faults, powered_hosts
+from redfish_fm.readiness import readiness
 from redfish_fm.redfish.accounts import Accounts
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.certificates import certificate_documents
@@ -44,19 +46,26 @@ from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.reload import Reload
-from redfish_fm.samples import kernel_samples, server_samples
+from redfish_fm.samples import metrics_of
 from redfish_fm.server.discovery import Discovery
 from redfish_fm.server.http import HttpServer
 from redfish_fm.server.interfaces import announced_addresses, listened_on
 from redfish_fm.server.listener import Bound, listen
-from redfish_fm.server.metrics import Metrics
 from redfish_fm.server.process_limits import keep_no_core, usual_limits
+from redfish_fm.server.request_counts import RequestCounts
 from redfish_fm.server.ssdp import Announced
 from redfish_fm.store.base import SessionRow, Store, StoredState
 from redfish_fm.store.memory import MemoryStore
 from redfish_fm.store.mockup import Progress
 from redfish_fm.store.sqlite import SqliteStore
-from redfish_fm.worlds import World, source, wanted_types
+from redfish_fm.switches import (
+    SwitchFabrics,
+    drivers_of,
+    switch_fabrics,
+    types_of_switches,
+)
+from redfish_fm.wires_served import served_wires
+from redfish_fm.worlds import World, discovered_world, source, wanted_types
 
 _GC_THRESHOLDS = (10_000, 50, 50)
 """gc.set_threshold() once everything is made; Python's own are 700, 10, 10.
@@ -67,6 +76,8 @@ writers: a POST of a zone costs 9 % less CPU.
 """
 FIRST_LOOK_S = 0.5
 """How long "ready" waits for a first look at every fabric, so that early answers show Status."""
+FIRST_LOOK_RESOURCES_MAX = 25_000
+"""Of more a first look takes longer (10 us each, and more): it is not waited for in vain."""
 _TOP_DEPTH = "/redfish/v1/Systems".count("/")
 
 
@@ -99,6 +110,9 @@ async def serve(
         kept = Kept(stack)
         while await _life(config, again, progress, kept):
             config = read_again(config, again)
+            # What the life that ended left behind goes now.
+            gc.unfreeze()
+            gc.collect()
     return 0
 
 
@@ -113,10 +127,7 @@ async def _life(
     reload = Reload(config, again or (lambda: config))
     if again is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    # What an earlier life left behind goes now. What is made at start stays: the collector would
-    # walk through all of it again and again.
-    gc.unfreeze()
-    gc.collect()
+    # What is made at start stays: the collector would walk through all of it again and again.
     gc.disable()
     try:
         return await _serve(config, reload, progress, kept)
@@ -139,15 +150,20 @@ async def _serve(config: Config, reload: Reload, progress: Progress | None, kept
         stored = await store.load()
         world = make_world(stored)
         del make_world
+        switches = await stack.enter_async_context(switch_fabrics(config, clock, world.inventories))
+        if config.switches:
+            world = discovered_world(world.inventories, switches.inventories)
         fabric_clock = ScaledClock(clock, config.time_scale)
-        drivers = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
+        virtual = await stack.enter_async_context(_drivers(config, world, clock, fabric_clock))
+        drivers = drivers_of(virtual, switches)
         power = await stack.enter_async_context(
             powered_hosts(config, drivers, world.hosts, clock, fabric_clock)
         )
         faults = ordered_faults(config.faults, drivers, power, fabric_clock)
         parts = await _parts(
-            config, tables, world, store, stored, drivers, power, clock, bound, folder
+            config, tables, world, store, stored, drivers, power, clock, bound, folder, switches
         )
+        reload.switches = switches.change
         del stored
         kernel, certificates = parts.kernel, parts.certificates
         reload.certificate = None if certificates.context is None else certificates
@@ -155,8 +171,10 @@ async def _serve(config: Config, reload: Reload, progress: Progress | None, kept
         stack.push_async_callback(_ended, running)
         stack.push_async_callback(kernel.close)
         stack.push_async_callback(parts.itself.close)
+        stack.push_async_callback(parts.events.close)
         # The kernel closes the hardware, which nothing may befall any more by then.
         stack.push_async_callback(faults.close)
+        await stack.enter_async_context(served_wires(config, drivers, clock, fabric_clock))
         # Nothing that an operator has to mend may fail from here on: the made password shows once.
         bound.claim()
         await begin(config, kernel, tables.catalog, world, parts.uuid)
@@ -177,6 +195,7 @@ class _Parts:
     kernel: Kernel
     identity: Identity
     itself: OwnManager
+    events: OwnEvents
     certificates: Certificates
     discovery: Discovery
 
@@ -192,6 +211,7 @@ async def _parts(
     clock: Clock,
     bound: Bound,
     folder: Path,
+    switches: SwitchFabrics,
 ) -> _Parts:
     """Make the parts and let them take over what is stored."""
     catalog = tables.catalog
@@ -199,12 +219,22 @@ async def _parts(
     imported_types = wanted_types(world, stored)
     listening = listened_on(bound.sockets)
     about = about_service(config, service_uuid, bound.port, listening, certificates=not config.http)
-    own = add_to(world.documents, world.facts, about)
-    own_uri = HTTPS_CERTIFICATE.format(manager=own.manager_id, certificate="1")
-    world.documents.update(certificate_documents(catalog, own_uri, served=not config.http))
-    base = _base(config, tables, world, imported_types, service_uuid, own)
+    if config.switches:
+        imported_types |= types_of_switches()
+    own_uri = ""
+
+    def base_of(world: World) -> Base:
+        nonlocal own_uri
+        own = add_to(world.documents, world.facts, about)
+        own_uri = HTTPS_CERTIFICATE.format(manager=own.manager_id, certificate="1")
+        world.documents.update(certificate_documents(catalog, own_uri, served=not config.http))
+        return _base(config, tables, world, imported_types, service_uuid, own)
+
+    base = base_of(world)
     discovery = _discovery(config, bound, service_uuid, clock)
-    kernel = Kernel(store, base, drivers, clock, _kernel_config(config), power)
+    kernel = Kernel(store, base, drivers, clock, _kernel_config(config, switches.policies), power)
+    virtual = world.inventories
+    switches.serve(kernel, lambda found: base_of(discovered_world(virtual, tuple(found))))
     identity = _identity(config, catalog, store, kernel, clock)
     await identity.load(stored.spaces)
     kernel.writer.on_publish.append(identity.published)
@@ -221,6 +251,12 @@ async def _parts(
         bound.port,
     )
     await itself.load(stored)
+    rng = random.SystemRandom()
+    events = OwnEvents(
+        config, kernel, store, catalog, tables.registries, clock, rng, identity.may_listen
+    )
+    await events.load(stored)
+    itself.logs.follow(events.stream)
     return _Parts(
         service_uuid,
         base.odata_types | imported_types,
@@ -229,6 +265,7 @@ async def _parts(
         kernel,
         identity,
         itself,
+        events,
         _certificates(config, folder, own_uri, kernel, clock, bound),
         discovery,
     )
@@ -242,10 +279,13 @@ def _service(config: Config, tables: _Tables, world: World, parts: _Parts, clock
         tables.registries,
         tables.privileges,
         kernel.published,
-        CertificateWrites(parts.certificates, clock, itself.commit).commit,
+        parts.events.carrying_out(
+            CertificateWrites(parts.certificates, clock, itself.commit).commit
+        ),
         identity.sessions,
         identity.accounts,
-        owner=kernel.owner_of,
+        owner=parts.events.owner_of,
+        streams=parts.events.door,
         roles=identity.roles,
         locks=identity.locks,
         client_certificates=parts.certificates.clients,
@@ -261,7 +301,7 @@ def _service(config: Config, tables: _Tables, world: World, parts: _Parts, clock
         tables=itself.tables,
         moments=itself.moments,
     )
-    service.on_audit.append(itself.audit)
+    service.on_audit.append(itself.logs.audit)
     return service
 
 
@@ -312,6 +352,7 @@ def _base(
     if own is None:
         about = about_service(config, service_uuid, config.port, (), certificates=False)
         own = add_to(world.documents, world.facts, about)
+    add_events(world.documents, about_events(catalog, types | world.documents.odata_types()))
     served = {
         name
         for name, info in catalog.types.items()
@@ -335,7 +376,7 @@ def _base(
     return Base(world.documents.handed_over(), world.facts)
 
 
-def _kernel_config(config: Config) -> KernelConfig:
+def _kernel_config(config: Config, policies: Mapping[str, Policy] | None = None) -> KernelConfig:
     policy = Policy(
         observe_interval_s=config.observe_interval_s,
         enforce=config.foreign_bindings == "enforce",
@@ -343,7 +384,7 @@ def _kernel_config(config: Config) -> KernelConfig:
     power = PowerPolicy(
         observe_interval_s=config.observe_interval_s, not_ready_s=config.emulation_not_ready_s
     )
-    return KernelConfig(config.sync_budget_s, policy, power, config.time_scale)
+    return KernelConfig(config.sync_budget_s, policy, power, config.time_scale, policies or {})
 
 
 def _identity(
@@ -367,7 +408,8 @@ async def _run(parts: _Parts, faults: Schedule | None) -> None:
             tasks.create_task(parts.identity.run()),
             tasks.create_task(parts.certificates.run()),
             tasks.create_task(parts.discovery.run()),
-            tasks.create_task(parts.itself.log.run()),
+            tasks.create_task(parts.itself.logs.run()),
+            tasks.create_task(parts.events.run()),
         ]
         if faults is not None:
             beside.append(tasks.create_task(faults.run()))
@@ -417,8 +459,10 @@ async def _serve_http(
     server = HttpServer(
         service.handle,
         service.transport_error,
-        limits=usual_limits(config.body_limit_bytes),
-        metrics=Metrics(lambda: [*kernel_samples(kernel, store), *server_samples(server)]).render,
+        limits=usual_limits(config.body_limit_bytes, config.connection_limit),
+        metrics=metrics_of(kernel, store, parts.identity, parts.events, lambda: server).render,
+        ready=lambda: readiness(kernel),
+        counts=RequestCounts(service.route_of),
         clock=clock,
     )
     listener = await listen(server, bound, parts.certificates.context)
@@ -428,7 +472,8 @@ async def _serve_http(
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
-    await kernel.first_observed(FIRST_LOOK_S)
+    if len(parts.base.documents) <= FIRST_LOOK_RESOURCES_MAX:
+        await kernel.first_observed(FIRST_LOOK_S)
     await itself.apply()
     print(f"redfish-fm ready URL={listener.url}/redfish/v1/", flush=True)
     stopped = asyncio.create_task(stop.wait())

@@ -19,14 +19,18 @@ import msgspec
 import msgspec.inspect
 from msgspec import Meta
 
+from redfish_fm import wire_addresses
+from redfish_fm.config_switches import TABLE as SWITCHES
+from redfish_fm.config_switches import SwitchStanza, read_switches
 from redfish_fm.errors import FmError
 
 ENV_PREFIX = "REDFISH_FM_"
 DEFAULT_TOPOLOGY = "ai-pod"
 
-_PATHS = ("state", "mockup", "faults", "tls_cert", "tls_key")
+_PATHS = ("state", "mockup", "faults", "tls_cert", "tls_key", "event_authorities")
 _SWITCH_WORDS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
-_LISTS = ("event_destinations", "emulation_latency_paths", "discovery_interfaces")
+_WIRES = ("fmapi_listen", "fmapi_dial", "fmapi_faults")
+_LISTS = ("event_destinations", "emulation_latency_paths", "discovery_interfaces", *_WIRES)
 _TABLE = "emulation"
 """`[emulation]` with `latency_ms` in it means emulation_latency_ms."""
 _PASSWORD_ENV = "REDFISH_FM_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable
@@ -56,7 +60,7 @@ class Secret:
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole configuration, checked. Exactly one of `topology` and `mockup` is set."""
+    """The whole configuration, checked. One of `topology` and `mockup` is set, or `switches`."""
 
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     """Address or name to listen on."""
@@ -130,21 +134,49 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Entries that the audit log keeps; the oldest go first."""
     audit_log_days: Annotated[int, Meta(ge=1, le=3650)] = 90
     """Days that the audit log keeps an entry."""
+    event_log_entries: Annotated[int, Meta(ge=1, le=100_000)] = 5000
+    """Entries that the event log keeps; the oldest go first."""
+    event_log_days: Annotated[int, Meta(ge=1, le=3650)] = 90
+    """Days that the event log keeps an entry."""
     event_destinations: tuple[str, ...] = ()
     """Networks events may be sent to; empty: all but loopback, link-local and metadata."""
+    event_authorities: Path | None = None
+    """PEM file of authorities that receivers of events are trusted by, besides the system's."""
+    verify_event_destinations: bool = False
+    """Verify the certificate of every receiver of events, not only where a client asks for it."""
+    subscription_limit: Annotated[int, Meta(ge=1, le=100_000)] = 200
+    """Subscriptions to events that clients may have made at once; streams aside."""
+    event_stream_limit: Annotated[int, Meta(ge=1, le=100_000)] = 256
+    """Event streams that may be open at once."""
+    connection_limit: Annotated[int, Meta(ge=64, le=100_000)] = 1024
+    """Connections that may be open at once; seven eighths of them from one address."""
+    fmapi_listen: tuple[str, ...] = ()
+    """[SWITCH=]HOST:PORT each: a virtual CXL switch takes fabric managers there (FM API)."""
+    fmapi_dial: tuple[str, ...] = ()
+    """[SWITCH=]HOST:PORT each: a virtual CXL switch dials a fabric manager that listens there."""
+    dialect: Literal["spec", "jrl"] = "spec"
+    """How these switches pack the headers of their messages."""
+    fmapi_profile: Literal["standard", "strict", "short-identity", "jrl"] = "standard"
+    """How these switches behave: as the standard has it, or as a real one was seen to."""
+    fmapi_faults: tuple[str, ...] = ()
+    """FAULT=RATE each: what goes wrong between these switches and their managers, how likely."""
+    switches: tuple[SwitchStanza, ...] = ()
+    """Real switches, from the file only; beside a topology, or alone."""
     admin_password: Secret | None = None
     """From REDFISH_FM_ADMIN_PASSWORD only; None: one is made and shown once."""
 
     @property
     def source_name(self) -> str:
         """Name of the topology or mockup as a file name; names the default state folder."""
+        if self.switches and self.topology is None:
+            return SWITCHES
         return _source_name(self.topology, self.mockup)
 
 
 KEYS: Mapping[str, Any] = {
     setting.name: setting
     for setting in msgspec.structs.fields(Config)
-    if setting.name != "admin_password"
+    if setting.name not in ("admin_password", SWITCHES)
 }
 """Every key that a flag, the environment or a file may set, with its msgspec description."""
 
@@ -214,12 +246,15 @@ def _from_file(path: Path, problems: list[str]) -> Iterator[tuple[str, _Given]]:
         place = f"{path}:{lines[key]}" if key in lines else str(path)
         if key in KEYS:
             yield key, _Given(value, place, 1)
+        elif key == SWITCHES:
+            yield key, _Given(read_switches(value, path, text, problems), place, 1)
         elif key == "admin_password":
             problems.append(f"{key}: never in a file; set {_PASSWORD_ENV} instead ({place})")
         elif key == _TABLE:
             problems.append(f"{key}: a table; its keys stand below a line [{_TABLE}] ({place})")
         elif isinstance(value, Mapping) and not in_table:
-            problems.append(f"{key}: unknown table; there is [{_TABLE}] only ({place})")
+            tables = f"[{_TABLE}] and [[{SWITCHES}]]"
+            problems.append(f"{key}: unknown table; there is {tables} only ({place})")
         else:
             problems.append(_unknown(key, place, in_table=in_table))
 
@@ -265,6 +300,8 @@ def _from_environment(
 def _convert(key: str, given: _Given) -> object:
     """Return the value in the key's type. Text is read leniently, TOML values are not."""
     value = given.value
+    if key == SWITCHES:
+        return value
     if isinstance(value, Secret):
         if not value.reveal():
             raise msgspec.ValidationError("must not be empty")
@@ -304,6 +341,8 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
     """Yield what single values can not show: pairs that contradict, files that are not there."""
     if "topology" in values and "mockup" in values:
         yield _rivals("mockup", "topology", "only one can be served", given)
+    if values.get(SWITCHES) and "mockup" in values:
+        yield _rivals(SWITCHES, "mockup", "a mockup is served by itself", given)
     if values.get("ephemeral") and "state" in values:
         yield _rivals("state", "ephemeral", "one keeps what the other does not", given)
     if ("tls_cert" in values) != ("tls_key" in values):
@@ -311,18 +350,21 @@ def _conflicts(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterat
         yield f"{missing}: is missing; tls_cert and tls_key come together"
     if values.get("http"):
         host = values.get("host", "127.0.0.1")
-        if not is_loopback(host):
+        if not wire_addresses.is_loopback(host):
             yield f"http: plain HTTP is served on loopback only, not on {host}"
     if values.get("http") and values.get("http_redirect_port") is not None:
         where = given["http_redirect_port"].source
         yield f"http_redirect_port: there is no HTTPS to lead to with http ({where})"
-    for key in ("mockup", "faults", "tls_cert", "tls_key"):
+    for key in ("mockup", "faults", "tls_cert", "tls_key", "event_authorities"):
         if key in values and not values[key].exists():
             yield f"{key}: {values[key]} does not exist ({given[key].source})"
     for network in values.get("event_destinations", ()):
         if not _is_network(network):
             where = given["event_destinations"].source
             yield f"event_destinations: {network!r} is not an address or network ({where})"
+    for key in _WIRES:
+        for problem in wire_addresses.problems(key, values.get(key, ())):
+            yield f"{key}: {problem} ({given[key].source})"
     for text in values.get("emulation_latency_paths", ()):
         if latency_of(text) is None:
             where = given["emulation_latency_paths"].source
@@ -348,14 +390,6 @@ def latency_of(text: str) -> tuple[str, float] | None:
 _LATENCY_MS_MAX = 60_000
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach `host` (an address, or the name localhost)."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def _is_network(text: str) -> bool:
     try:
         ipaddress.ip_network(text)
@@ -366,11 +400,12 @@ def _is_network(text: str) -> bool:
 
 def _with_defaults(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the values with the two defaults that depend on others: topology and state."""
-    if "mockup" not in values:
+    if "mockup" not in values and not values.get(SWITCHES):
         values.setdefault("topology", DEFAULT_TOPOLOGY)
     if not values.get("ephemeral") and "state" not in values:
         home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-        name = _source_name(values.get("topology"), values.get("mockup"))
+        alone = values.get(SWITCHES) and "topology" not in values
+        name = SWITCHES if alone else _source_name(values.get("topology"), values.get("mockup"))
         values["state"] = home / ".local" / "state" / "redfish-fm" / name
     return values
 
@@ -410,15 +445,21 @@ def _unknown(key: str, source: str, *, in_table: bool = False) -> str:
 
 def describe(key: str) -> str:
     """Return what a key's value must be, for people: "an integer from 0 to 65535"."""
-    if key == "admin_password":
-        return "a text that is not empty"
-    if key == "emulation_latency_paths":
-        return "a list of PATH=MILLISECONDS"
-    if key == "discovery_interfaces":
-        return "a list of names of interfaces"
+    if key in _WORDS:
+        return _WORDS[key]
     return " or ".join(
         _describe(kind) for kind in _kinds(msgspec.inspect.type_info(KEYS[key].type))
     )
+
+
+_WORDS = {
+    "admin_password": "a text that is not empty",
+    "emulation_latency_paths": "a list of PATH=MILLISECONDS",
+    "discovery_interfaces": "a list of names of interfaces",
+    "fmapi_listen": "a list of [SWITCH=]HOST:PORT",
+    "fmapi_dial": "a list of [SWITCH=]HOST:PORT",
+    "fmapi_faults": "a list of FAULT=RATE",
+}
 
 
 def _kinds(kind: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:

@@ -5,7 +5,7 @@ import json
 import logging
 import sys
 import time
-from typing import Literal
+from typing import Literal, TextIO
 
 
 class _JsonFormatter(logging.Formatter):
@@ -33,6 +33,13 @@ class _TextFormatter(logging.Formatter):
         self._second = -1
         self._text = ""
 
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as a line; what follows an exception as the parent does."""
+        if record.exc_info or record.exc_text or record.stack_info:
+            return super().format(record)
+        moment = self.formatTime(record)
+        return f"{moment} {record.levelname} {record.name}: {record.getMessage()}"
+
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         """Return the record's local time with milliseconds. Called under the handler's lock."""
         second = int(record.created)
@@ -40,6 +47,13 @@ class _TextFormatter(logging.Formatter):
             local = self.converter(second)
             self._second, self._text = second, time.strftime(self.default_time_format, local)
         return f"{self._text},{int(record.msecs):03d}"
+
+
+class _LineHandler(logging.StreamHandler[TextIO]):
+    """Writes to a stream that flushes itself at the end of a line, as stderr does (Python 3.9)."""
+
+    def flush(self) -> None:
+        """Do nothing: each write has been flushed."""
 
 
 def configure(log_format: Literal["text", "json"], level: str = "info") -> None:
@@ -51,7 +65,7 @@ def configure(log_format: Literal["text", "json"], level: str = "info") -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Nor its place in the source (the logging HOWTO, "Optimization").
     logging._srcfile = None  # noqa: SLF001 - the documented way
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _LineHandler(sys.stderr)
     if log_format == "json":
         handler.setFormatter(_JsonFormatter())
     else:

@@ -1,6 +1,6 @@
 """The service as its own manager: what it shows of itself, and what it does when that is changed.
 
-A part of the composition root: it puts the audit log, the network interfaces, discovery, the
+A part of the composition root: it puts the logs, the network interfaces, discovery, the
 listener that leads to HTTPS and the restart behind the resources that stand for them.
 """
 
@@ -13,7 +13,6 @@ from redfish_fm import __version__
 from redfish_fm.clocks import Clock
 from redfish_fm.config import Config
 from redfish_fm.control.kernel import Kernel
-from redfish_fm.control.logbook import Logbook, LogPolicy
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.observed_hosts import MANAGER_RESET
 from redfish_fm.mapping.power import MANAGER_RESETS
@@ -25,12 +24,11 @@ from redfish_fm.mapping.service_manager import (
     add_service,
 )
 from redfish_fm.mapping.service_protocols import ProtocolWishes, wishes_of
+from redfish_fm.mapping.uris import TASK_SERVICE
+from redfish_fm.own_logs import OwnLogs
 from redfish_fm.redfish import messages
-from redfish_fm.redfish.audit import AuditRecord
-from redfish_fm.redfish.audit_entries import audit_entry
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.errors import RedfishError
-from redfish_fm.redfish.log_resources import LogTable
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.requests import Response
 from redfish_fm.redfish.tables import Moment, Table
@@ -45,7 +43,6 @@ from redfish_fm.store.base import Store, StoredState
 
 log = logging.getLogger(__name__)
 
-_DAY_S = 86400.0
 _UTC_OFFSET = "+00:00"
 
 
@@ -70,6 +67,7 @@ def about_service(
         interfaces=shown,
         certificates=certificates,
         log_entries_max=config.audit_log_entries,
+        event_entries_max=config.event_log_entries,
         persistent=config.state is not None,
         resets=MANAGER_RESETS if played else frozenset({"GracefulRestart"}),
     )
@@ -116,26 +114,15 @@ class OwnManager:
         if config.http_redirect_port is not None:
             port = config.http_redirect_port
             self._redirect = Redirect(config.host, port, https_port, self._refusal, clock)
-        policy = LogPolicy(config.audit_log_entries, config.audit_log_days * _DAY_S)
-        table = LogTable(catalog, self._uris.entries, "Entries of the audit log")
-        self.log = Logbook(
-            self._uris.log,
-            store,
-            table,
-            clock,
-            policy,
-            reopen=kernel.writer.reopen,
-            told=self._show_overflow,
-        )
-        kernel.writer.on_publish.append(self.log.published)
-        kernel.writer.tip_view.logs = {self._uris.log: self.log.state}
+        self.logs = OwnLogs(config, self._uris, kernel, store, catalog, registries, clock)
         self.tables: tuple[Table, ...] = (
-            table,
+            *self.logs.tables,
             InterfaceTable(self._uris.interfaces, lambda: machine_interfaces(listening), clock),
         )
         self.moments: Mapping[str, Moment] = {
             self._uris.manager: self._now,
-            self._uris.log: self._now,
+            **dict.fromkeys(self.logs.books, self._now),
+            TASK_SERVICE: lambda: {"DateTime": date_time(clock.wall_s())},
         }
 
     @property
@@ -148,14 +135,10 @@ class OwnManager:
 
         Call once the kernel has the stored state. Raises ListenError.
         """
-        await self.log.load(stored)
+        await self.logs.load(stored)
         if self._redirect is not None:
             await self._redirect.switch(self._wishes().redirect)
             self._show_redirect()
-
-    def audit(self, record: AuditRecord) -> None:
-        """Keep one record of the audit log."""
-        self.log.add(record.time_s, audit_entry(record, self._registries))
 
     async def commit(self, write: Write) -> Outcome:
         """Carry out a write, and what it means for the service itself."""
@@ -184,7 +167,7 @@ class OwnManager:
         """Stop what was switched on and write what the log has; call before the store is closed."""
         if self._redirect is not None:
             await self._redirect.close()
-        await self.log.close()
+        await self.logs.close()
 
     def _wishes(self) -> ProtocolWishes:
         document = self._kernel.published.state.document(self._uris.protocols)
@@ -195,9 +178,6 @@ class OwnManager:
             "DateTime": date_time(self._clock.wall_s()),
             "DateTimeLocalOffset": _UTC_OFFSET,
         }
-
-    def _show_overflow(self) -> None:
-        self._kernel.published.observe({self._uris.log: {"Overflow": self.log.overflow}})
 
     def _show_redirect(self) -> None:
         """Show whether plain HTTP is listened for, and where: what is wanted may not have come."""

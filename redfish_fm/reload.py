@@ -13,6 +13,7 @@ import msgspec
 
 from redfish_fm import logs
 from redfish_fm.config import KEYS, Config
+from redfish_fm.config_switches import SwitchStanza
 from redfish_fm.errors import FmError
 
 log = logging.getLogger(__name__)
@@ -30,13 +31,14 @@ class Reloadable(Protocol):
 
 
 class Reload:
-    """Called for each SIGHUP. `certificate` is set once there is one.
+    """Called for each SIGHUP. `certificate` and `switches` are set once there is who takes them.
 
     `again` reads the configuration where it was read at start: flags, environment and file.
     """
 
     def __init__(self, config: Config, again: Callable[[], Config]) -> None:
         self.certificate: Reloadable | None = None
+        self.switches: Callable[[tuple[SwitchStanza, ...]], None] | None = None
         self._config = config
         self._again = again
 
@@ -52,6 +54,9 @@ class Reload:
             return
         changed = [key for key in KEYS if getattr(wanted, key) != getattr(self._config, key)]
         taken = {key: getattr(wanted, key) for key in changed if key in RELOADED}
+        if wanted.switches != self._config.switches and self.switches is not None:
+            self.switches(wanted.switches)
+            taken["switches"] = wanted.switches
         self._config = msgspec.structs.replace(self._config, **taken)
         logs.configure(self._config.log_format, self._config.log_level)
         words = [*taken, *(["the TLS certificate"] if self.certificate is not None else [])]

@@ -74,12 +74,22 @@ def source(
             kept_world(stored)
             or imported_world(found or read_mockup(path, catalog, strict, progress))
         )
-    inventories = topology.load(config.topology or "", resources.mockups_dir()).inventories()
+    inventories: Sequence[Inventory] = ()
+    if config.topology is not None:
+        inventories = topology.load(config.topology, resources.mockups_dir()).inventories()
     _refuse_collisions(inventories)
-    rendered = render_inventories(inventories, linked_back=False)
-    fabrics = tuple(inventory.fabric for inventory in inventories)
-    world = World(rendered.documents, rendered.facts, tuple(inventories), default_zones=fabrics)
+    world = discovered_world(tuple(inventories))
     return lambda _: world
+
+
+def discovered_world(
+    inventories: tuple[Inventory, ...], further: tuple[Inventory, ...] = ()
+) -> World:
+    """Return the world of a topology's fabrics, and of `further` ones that are driven elsewhere."""
+    every = (*inventories, *further)
+    rendered = render_inventories(every, linked_back=False)
+    fabrics = tuple(inventory.fabric for inventory in every)
+    return World(rendered.documents, rendered.facts, inventories, default_zones=fabrics)
 
 
 def _refuse_collisions(inventories: Sequence[Inventory]) -> None:

@@ -111,6 +111,23 @@ async def test_ready_comes_after_the_first_look(serving, kernels) -> None:
         assert found is not None and b'"Health":"OK"' in found.body
 
 
+async def test_ready_does_not_wait_for_the_first_look_at_a_big_fabric(
+    serving, kernels, monkeypatch
+) -> None:
+    waits: list[Kernel] = []
+
+    async def note(kernel: Kernel, _timeout_s: float) -> bool:
+        waits.append(kernel)
+        return True
+
+    monkeypatch.setattr(Kernel, "first_observed", note)
+    async with serving(ephemeral=True, admin_password=Secret("x")):
+        assert waits == kernels
+    monkeypatch.setattr(app, "FIRST_LOOK_RESOURCES_MAX", 500)
+    async with serving(ephemeral=True, admin_password=Secret("x")):
+        assert waits == kernels[:1]
+
+
 async def test_fabrics_that_collide_are_not_served(serving, monkeypatch) -> None:
     read = worlds.topology.load("two-hosts", app.resources.mockups_dir())
     pcie, cxl = read.inventories()

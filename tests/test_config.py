@@ -310,6 +310,13 @@ SAMPLES: dict[str, tuple[str, str]] = {
     "show_interfaces": ("no", "false"),
     "audit_log_entries": ("70", "70"),
     "audit_log_days": ("7", "7"),
+    "event_log_entries": ("70", "70"),
+    "event_log_days": ("7", "7"),
+    "event_authorities": ("HERE", "'HERE'"),
+    "verify_event_destinations": ("true", "true"),
+    "subscription_limit": ("7", "7"),
+    "event_stream_limit": ("7", "7"),
+    "connection_limit": ("128", "128"),
     "log_format": ("json", '"json"'),
     "log_level": ("error", '"error"'),
     "tls_cert": ("HERE", '"HERE"'),
@@ -330,6 +337,11 @@ SAMPLES: dict[str, tuple[str, str]] = {
     "mdns": ("true", "true"),
     "discovery_interfaces": ("eth0,eth1", '["eth0", "eth1"]'),
     "event_destinations": ("127.0.0.0/8,::1", '["127.0.0.0/8", "::1"]'),
+    "fmapi_listen": ("127.0.0.1:1,s=[::1]:2", '["127.0.0.1:1", "s=[::1]:2"]'),
+    "fmapi_dial": ("localhost:1", '["localhost:1"]'),
+    "dialect": ("jrl", '"jrl"'),
+    "fmapi_profile": ("strict", '"strict"'),
+    "fmapi_faults": ("drop=0.1,busy=1", '["drop=0.1", "busy=1"]'),
 }
 
 
@@ -358,7 +370,7 @@ def test_a_mistake_in_the_file_has_its_line(tmp_path: Path) -> None:
 
 
 def test_the_configuration_type_holds_no_key_outside_the_table() -> None:
-    assert set(KEYS) | {"admin_password"} == set(Config.__struct_fields__)
+    assert set(KEYS) | {"admin_password", "switches"} == set(Config.__struct_fields__)
 
 
 def test_a_table_of_the_file_holds_what_is_played(tmp_path: Path) -> None:
@@ -388,7 +400,10 @@ def test_what_can_not_be_played_is_named(tmp_path: Path) -> None:
         ("[emulation]\nfoo = 1", "[emulation] foo: unknown key; known there: latency_ms, "),
         ("[emulation]\nport = 1", "[emulation] port: unknown key; known there: latency_ms, "),
         ("emulation_latncy_ms = 1", "emulation_latncy_ms: unknown key; did you mean emulation_l"),
-        ("[emulatoin]\nlatency_ms = 1", "emulatoin: unknown table; there is [emulation] only"),
+        (
+            "[emulatoin]\nlatency_ms = 1",
+            "emulatoin: unknown table; there is [emulation] and [[switches]] only",
+        ),
         ("emulation = 1", "emulation: a table; its keys stand below a line [emulation]"),
         ("[[emulation]]\nlatency_ms = 1", "emulation: a table; its keys stand below"),
         ("[emulation.latency]\nms = 1", "[emulation] latency: unknown key; did you mean latency_"),

@@ -38,6 +38,19 @@ def test_a_text_line_begins_with_its_local_time_to_the_millisecond() -> None:
         assert handler.format(record) == plain.format(record)
 
 
+@pytest.mark.expects_errors
+def test_a_text_line_of_an_exception_is_followed_by_its_traceback(capsys) -> None:
+    logs.configure("text")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logging.getLogger("redfish_fm.x").exception("failed")
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.endswith(" ERROR redfish_fm.x: failed")
+    assert rest[0].startswith("Traceback")
+    assert rest[-1] == "ValueError: broken"
+
+
 def test_libraries_are_heard_from_warning_on_and_we_from_info_on(capsys) -> None:
     logs.configure("text")
     logging.getLogger("aiohttp").info("chatter")

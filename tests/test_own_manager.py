@@ -23,7 +23,7 @@ HOST1 = f"{ROOT}/Fabrics/PCIe/Endpoints/host1-1"
 
 
 async def entries(stack: Stack) -> list[dict[str, Any]]:
-    await stack.itself.log.flush()
+    await stack.itself.logs.audit_log.flush()
     found: list[dict[str, Any]] = (await stack.get(ENTRIES))["Members"]
     return found
 
@@ -148,7 +148,7 @@ async def test_the_log_is_filtered_paged_and_selected_like_every_collection() ->
         for _ in range(3):
             await stack.ask("POST", PCIE_ZONES, {"Bogus": 1})
         warned = f"{ENTRIES}?$filter=Severity%20eq%20'Warning'"
-        await stack.itself.log.flush()
+        await stack.itself.logs.audit_log.flush()
         first = await queried(stack, warned)
         assert first["Members@odata.count"] == 3
         assert len(first["Members"]) == 2
@@ -181,10 +181,10 @@ async def test_clearing_with_the_tag_of_what_was_seen_refuses_when_more_has_come
         await entries(stack)
         tag = (await stack.get(ENTRIES))["@odata.etag"]
         await stack.ask("POST", PCIE_ZONES, {"Bogus": 1})
-        await stack.itself.log.flush()
+        await stack.itself.logs.audit_log.flush()
         refused = await stack.ask("POST", CLEAR, {"LogEntriesETag": tag})
         assert refused.status == 428
-        await stack.itself.log.flush()
+        await stack.itself.logs.audit_log.flush()
         tag = (await stack.get(ENTRIES))["@odata.etag"]
         assert (await stack.ask("POST", CLEAR, {"LogEntriesETag": tag})).status == 204
 

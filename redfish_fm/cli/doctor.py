@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from redfish_fm.cli.doctor_switches import look_at_switches
 from redfish_fm.cli.options import settings_options
 from redfish_fm.cli.output import json_option, print_json, print_table, progress_bar
 from redfish_fm.clocks import SystemClock
@@ -30,6 +31,7 @@ from redfish_fm.store.base import StoreError
 from redfish_fm.store.lock import LOCK_NAME, DirectoryLock
 from redfish_fm.store.look import kept_source
 from redfish_fm.store.sqlite_schema import DATABASE_NAME
+from redfish_fm.wires_served import misnamed
 
 _PYTHON_OLDEST = (3, 11)
 
@@ -50,8 +52,8 @@ def doctor(as_json: bool, **flags: object) -> None:
     """Check that `serve` would find what it needs.
 
     Takes the flags of `serve` and looks at the Python version, the data folders, the
-    configuration, the topology or mockup, the faults, the state folder, the password, the
-    certificate and the port. Changes nothing.
+    configuration, the topology or mockup, the faults, the switches, the state folder, the
+    password, the certificate and the port. Changes nothing.
 
     Exit codes: 0 all checks passed; 1 one failed, which says what helps (a wrong configuration,
     too); 2 a flag that there is not.
@@ -87,6 +89,10 @@ def examine(flags: Mapping[str, object], environ: Mapping[str, str]) -> Iterator
     yield from source
     if inventories is not None and config.faults is not None:
         yield asyncio.run(_faults(config, inventories))
+    if inventories is not None and (config.fmapi_listen or config.fmapi_dial):
+        yield _wires(config, inventories)
+    for found in asyncio.run(look_at_switches(config.switches)) if config.switches else ():
+        yield Check(*found)
     yield _state(config)
     yield _password(config)
     yield _certificate(config)
@@ -113,7 +119,9 @@ def _source(config: Config) -> tuple[list[Check], Sequence[Inventory] | None]:
     try:
         if config.mockup is not None:
             return _mockup(config.mockup, config.strict)
-        name = config.topology or ""
+        if config.topology is None:
+            return [], ()
+        name = config.topology
         fabrics = topology.load(name, mockups_dir()).inventories()
         return [Check("topology", True, f"{name}: {_fabrics(len(fabrics))}")], fabrics
     except ResourcesMissing:
@@ -155,6 +163,13 @@ async def _faults(config: Config, inventories: Sequence[Inventory]) -> Check:
         await power.close()
         for driver in drivers.values():
             await driver.close()
+
+
+def _wires(config: Config, inventories: Sequence[Inventory]) -> Check:
+    """Look whether the switches that are to be offered over the FM API are there."""
+    wrong = misnamed(config, inventories)
+    count = len(config.fmapi_listen) + len(config.fmapi_dial)
+    return Check("fm api", not wrong, "; ".join(wrong) or f"{count} of [SWITCH=]HOST:PORT")
 
 
 def _state(config: Config) -> Check:

@@ -19,6 +19,7 @@ from redfish_fm.server.listener import ListenError
 from redfish_fm.server.tls import TlsError
 from redfish_fm.store.base import StoreError, StoreInUse
 from redfish_fm.store.mockup_files import MockupError
+from redfish_fm.wires_served import NotOnTheWire, WireMisnamed, WireRefused
 
 _DOCTOR = "redfish-fm doctor with the same flags looks for causes"
 _MOCKUP = "a mockup is a folder or zip with an index.json, or redfish/v1/index.json, at its top"
@@ -31,6 +32,8 @@ _HINTS: tuple[tuple[type[FmError], str], ...] = (
     (StoreError, "choose another state folder with --state, or use --ephemeral"),
     (MockupDefective, "leave out --strict to serve it all the same"),
     (TlsError, "--tls-cert and --tls-key want PEM files that belong together"),
+    (WireRefused, "port 0 picks a free one; the log says which"),
+    (NotOnTheWire, "offer another switch, by its name before the address"),
     (ScheduleError, "docs/faults.md lists every fault with its objects and parameters"),
 )
 """What helps with which error: the first line that fits."""
@@ -40,6 +43,8 @@ def failure(error: FmError | OSError, source: Path | None = None) -> Failure:
     """Return what a command ends with; `source` is the mockup that was read, where one was."""
     if isinstance(error, TopologyError):
         return _of_topology(error)
+    if isinstance(error, WireMisnamed):
+        return Misuse(str(error), "docs/fmapi-server.md has the settings, and every fault")
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return Failure(f"{place}{error.strerror or error}", _DOCTOR)

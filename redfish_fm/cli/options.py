@@ -26,6 +26,23 @@ _SETTINGS = (
     ("--seed", "N", "What the virtual fabric's chances derive from (default 0)."),
     ("--time-scale", "X", "Fabric seconds per second (default 1); 0 jumps to the next timer."),
     ("--event-destinations", "CIDR,…", "Networks that events may be sent to."),
+    (
+        "--fmapi-listen",
+        "[SWITCH=]HOST:PORT",
+        "Offer a virtual CXL switch to fabric managers there, over the FM API; may be repeated.",
+    ),
+    (
+        "--fmapi-dial",
+        "[SWITCH=]HOST:PORT",
+        "Let a virtual CXL switch dial a fabric manager that listens there; may be repeated.",
+    ),
+    ("--dialect", "spec|jrl", "How these switches pack the headers of messages (default spec)."),
+    (
+        "--fmapi-profile",
+        "NAME",
+        "How they behave: standard (default), strict, short-identity or jrl.",
+    ),
+    ("--fmapi-faults", "FAULT=RATE,…", "What goes wrong on their wires, and how likely, 0 to 1."),
     ("--ssdp", None, "Answer searches by SSDP; needs an address that others reach."),
     ("--mdns", None, "Announce the service by mDNS, as _redfish._tcp; needs the same."),
     ("--tls-cert", "FILE", "PEM certificate chain; without it one is made."),
@@ -35,11 +52,22 @@ _SETTINGS = (
 )
 
 
+_REPEATED = ("--fmapi-listen", "--fmapi-dial")
+
+
+def _none_if_empty(_: object, __: object, value: tuple[str, ...]) -> tuple[str, ...] | None:
+    return value or None
+
+
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add every setting's flag to a command; a flag that is not given arrives as None."""
     for flag, metavar, text in reversed(_SETTINGS):
         if metavar is None:
             option = click.option(flag, is_flag=True, default=None, help=text)
+        elif flag in _REPEATED:
+            option = click.option(
+                flag, metavar=metavar, help=text, multiple=True, callback=_none_if_empty
+            )
         else:
             option = click.option(flag, metavar=metavar, help=text)
         command = option(command)

@@ -2,7 +2,9 @@
 
 The last announced state of a resource (State, Health, link, binding) stands in the ANNOUNCED
 space; where the observed one differs, a change is committed, whose feed record is the event's
-source. Resources in their normal state have no entry. DESIGN section 3, "Feed".
+source. Resources in their normal state have no entry. What was seen when nobody had looked before,
+and what is forgotten with its resource, is committed under other names: it is no transition.
+DESIGN section 3, "Feed".
 """
 
 import asyncio
@@ -12,12 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from redfish_fm.clocks import Clock
-from redfish_fm.control.announced import compact_state
 from redfish_fm.control.published import Published
 from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
 from redfish_fm.mapping.drafts import Draft
-from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.mapping.event_states import announced_state
+from redfish_fm.mapping.events import FIRST_LOOK, FORGOTTEN
+from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind
 
@@ -32,9 +35,13 @@ PART = 500
 
 
 class Announcer:
-    """Compares what is shown with what was told, for the resources that were touched."""
+    """Compares what is shown with what was told, for the resources that were touched.
+
+    Nothing is told before `looked` is set, so that the first look is told whole.
+    """
 
     def __init__(self, writer: Writer, published: Published, clock: Clock) -> None:
+        self.looked = asyncio.Event()
         self._writer = writer
         self._published = published
         self._clock = clock
@@ -47,29 +54,48 @@ class Announcer:
         if self._touched:
             self._news.set()
 
+    def published(self, changes: Iterable[Change]) -> None:
+        """Note what was deleted: what was told of it is to be forgotten."""
+        told = self._published.state.spaces[Space.ANNOUNCED]
+        for edit in (edit for change in changes for edit in change.edits):
+            if edit.space is Space.DOCUMENT and edit.post is None and edit.key in told:
+                self.touched((edit.key,))
+
     async def run(self) -> None:
         """Commit what is new, as one change, at most once per INTERVAL_S, until cancelled."""
+        await self.looked.wait()
+        # In a state that nobody has written to yet nobody has looked before either.
+        actor = FIRST_LOOK if self._writer.fresh else ACTOR
         while True:
-            await self._news.wait()
-            self._news.clear()
             uris, self._touched = self._touched, {}
             try:
-                await self._announce(uris)
+                await self._announce(uris, actor)
+                actor = ACTOR
             except RedfishError as error:
                 log.info("announced later: %s", error)
                 self.touched(uris)
             await self._clock.sleep(INTERVAL_S)
+            await self._news.wait()
+            self._news.clear()
 
-    async def _announce(self, uris: Iterable[str]) -> None:
+    async def _announce(self, uris: Iterable[str], actor: str) -> None:
         news = await self._news_among([*uris])
+        if not news:
+            return
+        await self._commit(news, actor, there=True)
+        if not all(map(self._published.exists, news)):
+            await self._commit(news, FORGOTTEN, there=False)
+
+    async def _commit(self, news: Sequence[str], actor: str, *, there: bool) -> None:
+        """Announce what is new of the resources that are there, or of those that are not."""
 
         def prepare(tip: TipView) -> Draft:
-            edits = self._edits(news, tip.state.spaces[Space.ANNOUNCED])
+            uris = [uri for uri in news if tip.exists(uri) is there]
+            edits = self._edits(uris, tip.state.spaces[Space.ANNOUNCED])
             kind = OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION
             return Draft(kind, "", tuple(edits))
 
-        if news:
-            await self._writer.submit(prepare, ACTOR)
+        await self._writer.submit(prepare, actor)
 
     async def _news_among(self, uris: Sequence[str]) -> list[str]:
         """Return what has something new to tell; requests are answered in between."""
@@ -84,7 +110,7 @@ class Announcer:
     def _edits(self, uris: Iterable[str], told: Mapping[str, bytes]) -> list[Edit]:
         edits = []
         for uri in uris:
-            compact = compact_state(uri, self._published.observed(uri) or {})
+            compact = announced_state(uri, self._published.observed(uri) or {})
             now = msgspec.json.encode(compact) if compact else None
             if told.get(uri) != now:
                 edits.append(Edit(Space.ANNOUNCED, uri, told.get(uri), now))

@@ -5,14 +5,14 @@ when needed (DESIGN section 3). Knows URIs and members, nothing of fabrics beyon
 mapping made of the same inventory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 import msgspec
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.mapping.documents import Finished
-from redfish_fm.mapping.domain import Value, apply_value, read_value
+from redfish_fm.mapping.documents import Handed, RawDocuments
+from redfish_fm.mapping.domain import Value, apply_value, read_value, type_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.links import (
     FORWARD,
@@ -51,7 +51,7 @@ _READINGS_MAX = 256
 
 def type_name_of(document: Mapping[str, Any]) -> str:
     """Return the unversioned type of a document: "Zone" for "#Zone.v1_6_3.Zone"."""
-    return str(document.get("@odata.type", "")).rsplit(".", 1)[-1].lstrip("#")
+    return type_name(document)
 
 
 def parent_of(uri: str) -> str:
@@ -63,53 +63,76 @@ class Base:
     """Inventory documents by URI, the collections among them, their fixed members and links.
 
     `collections` gives each one's type; `links` has, by URI and JSON pointer, what inventory
-    itself links there (discovered endpoints). `documents` may come one by one, so that each can be
-    let go of as soon as it is bytes: of a big inventory they are most of what a start holds.
+    itself links there (discovered endpoints). `documents` may be handed over: those that are made
+    when they are asked for then stay so, and each of the others goes as soon as it is bytes.
     """
 
-    def __init__(
-        self,
-        documents: Mapping[str, Mapping[str, Any]]
-        | Iterable[tuple[str, Mapping[str, Any] | Finished]],
-        facts: Facts,
-    ) -> None:
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]] | Handed, facts: Facts) -> None:
         self.facts = facts
-        self.documents: dict[str, bytes] = {}
         self.odata_types: set[str] = set()
         self.collections: dict[str, str] = {}
         self.members: dict[str, set[str]] = {}
         self.links: dict[str, dict[str, set[str]]] = {}
         self._endpoints: list[Value] = []
         self._recently_read: dict[tuple[str, bytes], Reading] = {}
+        if not isinstance(documents, Handed):
+            unfinished = {uri: dict(document) for uri, document in documents.items()}
+            documents = Handed(dict.fromkeys(documents, b""), {}, unfinished)
+        self.documents = RawDocuments(documents.kept)
+        known = self._take_endpoints()
+        self._take_finished(documents.finished, known)
+        self._take_unfinished(documents, known)
+        if facts.blocks:
+            self.odata_types |= types_shown(self.odata_types)
+        self._find_members()
+
+    def _take_endpoints(self) -> set[str]:
+        """Take over the endpoints that Facts knows; return those whose documents say no more."""
+        known = [each for each in self.facts.endpoints if each.value.id in self.documents]
+        for value, links in known:
+            self._endpoints.append(value)
+            self._link(value.id, links)
+        return {each.value.id for each in known}
+
+    def _take_finished(self, by_type: Mapping[str, list[str]], known: Set[str]) -> None:
+        for odata_type, uris in by_type.items():
+            name = type_name_of({"@odata.type": odata_type})
+            self.odata_types.update([odata_type] if uris else ())
+            if name.endswith("Collection"):
+                self.collections.update(dict.fromkeys(uris, name))
+            elif name in _READ:
+                for uri in uris:
+                    if uri not in known:
+                        self._read_in(uri, name, decode_document(self.documents[uri]))
+
+    def _take_unfinished(self, documents: Handed, known: Set[str]) -> None:
         names: dict[str, str] = {}
-        for uri, document in documents.items() if isinstance(documents, Mapping) else documents:
-            if isinstance(document, Finished):
-                odata_type, raw = document
-            else:
-                odata_type = str(document.get("@odata.type", ""))
-                raw = _encoder.encode(document)
-            self.documents[uri] = raw
+        for uri in [*documents.unfinished]:
+            document = documents.unfinished.pop(uri)
+            documents.kept[uri] = _encoder.encode(document)
+            odata_type = str(document.get("@odata.type", ""))
             name = names.get(odata_type)
             if name is None:
                 name = names[odata_type] = type_name_of({"@odata.type": odata_type})
             if name.endswith("Collection"):
                 self.collections[uri] = name
-            elif name in _READ:
-                known = decode_document(raw) if isinstance(document, Finished) else document
-                self._read_in(uri, name, known)
+            elif name in _READ and uri not in known:
+                self._read_in(uri, name, document)
         self.odata_types.update(names)
-        if facts.blocks:
-            self.odata_types |= types_shown(self.odata_types)
-        beside = frozenset(facts.beside)
+
+    def _find_members(self) -> None:
+        beside, members = frozenset(self.facts.beside), self.members
+        inside: dict[str, set[str]] = {uri: set() for uri in self.collections}
         for uri in self.documents:
-            parent = parent_of(uri)
-            if parent in self.collections and uri not in beside:
-                found = self.members.get(parent)
-                if found is None:
-                    found = self.members[parent] = set()
+            found = inside.get(uri[: uri.rfind("/")])
+            if found is not None and uri not in beside:
                 found.add(uri)
-        for collection, listed in facts.listed.items():
-            self.members.setdefault(collection, set()).update(listed)
+        for collection, found in inside.items():
+            if found:
+                found.update(members.get(collection, ()))
+                members[collection] = found
+        for collection, listed in self.facts.listed.items():
+            members.setdefault(collection, set()).update(listed)
 
     def _read_in(self, uri: str, name: str, document: Mapping[str, Any]) -> None:
         if name == "Endpoint":
@@ -118,8 +141,22 @@ class Base:
                 self._endpoints.append(value)
         for collection in further_collections(name, document):
             self.members.setdefault(collection, set()).add(uri)
-        for target, pointer in forward_links(name, document, self.facts.port_aliases):
+        self._link(uri, forward_links(name, document, self.facts.port_aliases))
+
+    def _link(self, uri: str, links: Iterable[Link]) -> None:
+        for target, pointer in links:
             self.links.setdefault(target, {}).setdefault(pointer, set()).add(uri)
+
+    def become(self, other: "Base") -> None:
+        """Be another inventory from now on, for all who hold this one.
+
+        What was derived of the one before is void: the writer makes that anew.
+        """
+        self.__dict__.update(other.__dict__)
+
+    def resources(self) -> set[str]:
+        """Return the URIs of all that is no collection."""
+        return self.documents.keys() - self.collections.keys()
 
     def parsed(self, uri: str) -> dict[str, Any] | None:
         """Return the inventory document at `uri`, parsed anew."""

@@ -73,8 +73,11 @@ class Expiry:
                 # The store takes nothing now: nobody else gets the blocks meanwhile either.
                 log.warning("reservations that are over could not be ended: %s", error)
                 return LOOK_S
-        left = self._published.state.index.reservations.values()
-        soonest_s = min((each.expires_s for each in left), default=None)
+        left = self._published.state.index.reservations
+        if not left.keys().isdisjoint(over):
+            # No client's document, say: what does not go is not asked for without a pause.
+            return LOOK_S
+        soonest_s = min((each.expires_s for each in left.values()), default=None)
         if soonest_s is None:
             return None
         return min(LOOK_S, max(0.0, soonest_s - self._clock.wall_s()))

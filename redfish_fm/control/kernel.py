@@ -13,12 +13,15 @@ from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
 from redfish_fm.control.commits import Commits
 from redfish_fm.control.expiry import Expiry
+from redfish_fm.control.inventory_news import InventoryNews
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.power import PowerLoop, PowerPolicy
 from redfish_fm.control.published import Published
 from redfish_fm.control.reconcile import FabricLoop, Policy
 from redfish_fm.control.retries import Retries
 from redfish_fm.control.state import WantedState
+from redfish_fm.control.store_probe import StoreProbe
+from redfish_fm.control.task_keeper import TaskKeeper
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.store.base import Store, StoredState
@@ -38,6 +41,8 @@ class KernelConfig:
     policy: Policy = field(default_factory=Policy)
     power: PowerPolicy = field(default_factory=PowerPolicy)
     time_scale: float = 1.0
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    """Of fabrics that are looked after otherwise than `policy` says."""
 
 
 class Kernel:
@@ -58,20 +63,16 @@ class Kernel:
         self.writer = Writer(store, base, self.published, clock)
         self.writer.tip_view.time_scale = config.time_scale
         self.operations = Operations(self.writer, self.published, clock)
+        self._probe = StoreProbe(self.writer, clock)
+        self.tasks = TaskKeeper(self.writer, self.published, self.operations, clock)
         self.retries = Retries(self.writer, self.published, clock)
         self.commits = Commits(self.writer, self.operations, self.retries, config.sync_budget_s)
-        self.loops = {
-            fabric: FabricLoop(
-                fabric,
-                driver,
-                self.writer,
-                self.published,
-                self.operations,
-                clock,
-                config.policy,
-            )
-            for fabric, driver in self._drivers.items()
-        }
+        self._clock = clock
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self.loops: dict[str, FabricLoop] = {}
+        for fabric, driver in self._drivers.items():
+            self._put_loop(fabric, driver, config.policies.get(fabric, config.policy))
         self._power = power
         self.power: PowerLoop | None = None
         if power is not None:
@@ -80,23 +81,64 @@ class Kernel:
             )
             self.writer.on_publish.append(self.power.published)
         self.expiry = Expiry(self.writer, self.published, clock)
+        self.inventory = InventoryNews(self.writer, clock)
         self.writer.on_publish.append(self.expiry.published)
         self._running: list[asyncio.Task[None]] = []
-        for loop in self.loops.values():
-            self.writer.on_publish.append(loop.published)
 
     def start(self, stored: StoredState) -> None:
         """Take over what the store has loaded; call once, before `run`."""
         self.writer.start(stored)
+        self.tasks.start()
 
     async def run(self) -> None:
         """Commit and reconcile until cancelled, or until `close` has decided everything."""
         async with asyncio.TaskGroup() as tasks:
+            self._group = tasks
+            self._looking = {
+                fabric: tasks.create_task(loop.run()) for fabric, loop in self.loops.items()
+            }
             self._running = [
                 tasks.create_task(self.writer.run()),
                 tasks.create_task(self.expiry.run()),
-                *(tasks.create_task(loop.run()) for loop in self._all_loops()),
+                tasks.create_task(self.inventory.run()),
+                tasks.create_task(self.tasks.run()),
+                tasks.create_task(self._probe.run()),
+                *self._looking.values(),
+                *([] if self.power is None else [tasks.create_task(self.power.run())]),
             ]
+
+    def _put_loop(self, fabric: str, driver: Driver, policy: Policy) -> FabricLoop:
+        loop = self.loops[fabric] = FabricLoop(
+            fabric, driver, self.writer, self.published, self.operations, self._clock, policy
+        )
+        self.writer.on_publish.append(loop.published)
+        return loop
+
+    def rebase(self, base: Base) -> None:
+        """Let everything rest on another inventory. Call with `published.looking` held."""
+        before = self.published.base.resources()
+        self.writer.rebase(base)
+        self.inventory.changed(before, self.published.base.resources())
+        for loop in self.loops.values():
+            loop.wake()
+
+    def add_fabric(self, fabric: str, driver: Driver, policy: Policy) -> None:
+        """Look after one more fabric, beside those there are; call while `run` runs."""
+        self._drivers[fabric] = driver
+        loop = self._put_loop(fabric, driver, policy)
+        if self._group is not None:
+            self._looking[fabric] = self._group.create_task(loop.run())
+            self._running.append(self._looking[fabric])
+
+    async def remove_fabric(self, fabric: str) -> None:
+        """Look after a fabric no longer; its driver is the caller's to close."""
+        loop, task = self.loops.pop(fabric), self._looking.pop(fabric, None)
+        del self._drivers[fabric]
+        self.writer.on_publish.remove(loop.published)
+        loop.leave()
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
 
     def owner_of(self, uri: str) -> str | None:
         """Return the user name of who has a Task or a reservation; None where nobody does."""

@@ -79,6 +79,16 @@ class Logbook:
         oldest = next(iter(self._shown), self._newest + 1)
         return oldest > self._cleared + 1
 
+    @property
+    def newest(self) -> bytes | None:
+        """The newest entry that is shown, as it was added."""
+        return self.table.newest
+
+    @property
+    def waiting(self) -> int:
+        """How many entries wait to be stored; of more than WAITING_MAX the oldest are lost."""
+        return len(self._waiting)
+
     async def load(self, stored: StoredState) -> None:
         """Take over what the store has; call once, after the store was loaded."""
         key = cleared_key(self.uri)
@@ -98,8 +108,12 @@ class Logbook:
         self._wake.set()
 
     def state(self, pre: bytes | None) -> LogState:
-        """Return what clearing has to know; `pre` is the META value as it is."""
-        return LogState(cleared_key(self.uri), pre, self._newest, self.table.collection().etag)
+        """Return what clearing has to know; `pre` is the META value as it is.
+
+        Who clears means what can be seen: what waits to be stored stays.
+        """
+        seen = next(reversed(self._shown), self._cleared)
+        return LogState(cleared_key(self.uri), pre, seen, self.table.collection().etag)
 
     def published(self, changes: Sequence[Change]) -> None:
         """Drop what a published change has cleared."""

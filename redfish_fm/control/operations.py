@@ -7,16 +7,21 @@ holds for parts of pools that it allocated or frees.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+
+import msgspec
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.ids import id_order
 from redfish_fm.control.published import Published
+from redfish_fm.control.task_progress import TaskProgress
 from redfish_fm.control.tip import TipView, date_time
+from redfish_fm.control.verdicts import work_of
 from redfish_fm.control.writer import Committed, Writer
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.mapping.event_messages import TASK_ENDS
 from redfish_fm.mapping.operations import (
     Operation,
     OperationState,
@@ -24,14 +29,19 @@ from redfish_fm.mapping.operations import (
     encode_operation,
     new_operation,
     take_back,
+    with_messages,
 )
+from redfish_fm.mapping.tasks import NO_PROGRESS, Progress, announced, task_place
+from redfish_fm.mapping.uris import TASK_SERVICE
 from redfish_fm.redfish import etag, messages
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message, RedfishError
-from redfish_fm.redfish.writes import Outcome, OutcomeKind
+from redfish_fm.redfish.payloads import payload_of
+from redfish_fm.redfish.requests import Request
+from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write
 
 FINISHED_KEPT = 200
-"""Finished operations (Tasks) kept for clients that lost an answer; the oldest go first."""
+"""Finished operations (Tasks) kept at most; the oldest go first. How long: control.task_keeper."""
 
 ACTOR = "reconcile"
 
@@ -40,7 +50,10 @@ Waiter = asyncio.Future[RedfishError | bool]
 
 
 class Operations:
-    """Opens, ends and remembers operations. One per service; the loops report to it."""
+    """Opens, ends and remembers operations. One per service; the loops report to it.
+
+    `news` is set when there is something to tell of a Task, or one to forget later.
+    """
 
     def __init__(self, writer: Writer, published: Published, clock: Clock) -> None:
         self._writer = writer
@@ -49,7 +62,9 @@ class Operations:
         self._waiters: dict[str, Waiter] = {}
         self._ending: dict[str, asyncio.Future[None]] = {}
         self._seen: dict[str, tuple[Operation, frozenset[str]]] = {}
+        self._progress = TaskProgress(published)
         self._closing = False
+        self.news = asyncio.Event()
 
     def open_of(self, fabric: str) -> list[Operation]:
         """Return the open operations with work on a fabric, oldest first, as last published.
@@ -63,11 +78,14 @@ class Operations:
         ]
         return sorted(found, key=lambda operation: id_order(operation.id))
 
-    def opened(self, draft: Draft, tip: TipView, actor: str) -> Draft:
+    def opened(
+        self, draft: Draft, tip: TipView, actor: str, request: Request | None = None
+    ) -> Draft:
         """Return the draft with its operation's record added, and start waiting for its end."""
         if draft.operation is None:
             return draft
-        operation = new_operation(tip.next_id, draft, actor, tip.timestamp())
+        payload = None if request is None else payload_of(request)
+        operation = new_operation(tip.next_id, draft, actor, tip.timestamp(), payload)
         self._waiters[operation.id] = asyncio.get_running_loop().create_future()
         record = Edit(Space.OPERATION, operation.id, None, encode_operation(operation))
         return replace(draft, edits=(*draft.edits, record))
@@ -79,8 +97,14 @@ class Operations:
 
     def owner_of(self, task: str) -> str | None:
         """Return the user name of who started the operation that a Task shows."""
-        operation = self._published.state.task_operation(task)
+        place = task_place(task)
+        operation = None if place is None else self._published.state.operations.get(place.operation)
         return None if operation is None else operation.actor
+
+    def awaited(self, operation_id: str) -> bool:
+        """Return whether the client of an operation still waits for its answer."""
+        waiter = self._waiters.get(operation_id)
+        return waiter is not None and not waiter.done()
 
     def result(self, task: str) -> Outcome | RedfishError | None:
         """Return what the write of a Task would have answered; None while it runs.
@@ -92,9 +116,10 @@ class Operations:
             return None
         if operation.state is not OperationState.COMPLETED:
             return refusal(operation.messages or (messages.operation_failed(),))
-        # A change has nothing to show but the resource; like a release it answers 204.
-        created = operation.kind is OutcomeKind.CREATED
-        kind = OutcomeKind.CREATED if created else OutcomeKind.DELETED
+        kind, payload = operation.kind, operation.payload
+        if kind is OutcomeKind.CHANGED and (payload is None or payload.method != "PATCH"):
+            # An action answers with what it has to say, or with nothing: 204, like a release.
+            kind = OutcomeKind.DELETED
         return Outcome(kind, operation.uri, body=answer_of(operation))
 
     async def verdict(self, operation_id: str, budget_s: float) -> bool:
@@ -103,7 +128,7 @@ class Operations:
         Raises RedfishError with the reason where it failed. Once told False, the record of the
         operation is kept when it ends, so that its Task can be read.
         """
-        waiter = self._waiters[operation_id]
+        waiter, told = self._waiters[operation_id], None
         try:
             await asyncio.wait([waiter], timeout=0 if self._closing else budget_s)
             while not waiter.done() and (ending := self._ending.get(operation_id)):
@@ -112,6 +137,8 @@ class Operations:
             told = waiter.result() if waiter.done() else False
         finally:
             self._waiters.pop(operation_id, None)
+            if told is not True:
+                self.news.set()
         if isinstance(told, RedfishError):
             raise told
         return told
@@ -127,6 +154,7 @@ class Operations:
         """
         if self._waiters.get(operation_id) is waiter:
             del self._waiters[operation_id]
+            self.news.set()
 
     def close(self) -> None:
         """Let nobody wait any longer: what is open now is answered with its Task."""
@@ -144,17 +172,23 @@ class Operations:
         told = self._seen_of(operation) | {fabric}
         if not told >= operation.fabrics:
             self._seen[operation.id] = (operation, told)
+            self._come_to(operation, fabric, work_of(operation.part(fabric)))
             return
         self._seen.pop(operation.id, None)
         await self.complete(operation)
 
-    def unseen(self, operation: Operation, fabric: str) -> None:
-        """Hear that a fabric's newest look does not show all its work in `operation`."""
+    def unseen(self, operation: Operation, fabric: str, done: int = 0) -> None:
+        """Hear that a fabric's newest look shows `done` parts of its work in `operation`."""
+        self._come_to(operation, fabric, done)
         left = self._seen_of(operation) - {fabric}
         if left:
             self._seen[operation.id] = (operation, left)
         else:
             self._seen.pop(operation.id, None)
+
+    def _come_to(self, operation: Operation, fabric: str, done: int) -> None:
+        if self._progress.seen(operation, fabric, done) and not self.awaited(operation.id):
+            self.news.set()
 
     def _seen_of(self, operation: Operation) -> frozenset[str]:
         """Return the fabrics that have seen just this; what was seen of its past proves nothing."""
@@ -163,8 +197,7 @@ class Operations:
 
     async def complete(self, operation: Operation) -> None:
         """Record that everything was observed, then answer who waits. Raises RedfishError (503)."""
-        waiter = self._waiters.get(operation.id)
-        awaited = waiter is not None and not waiter.done()
+        awaited = self.awaited(operation.id)
         running = operation.state is OperationState.RUNNING
         state = operation.ended_state
         # Told already, unless who cancelled it was gone before that.
@@ -180,14 +213,16 @@ class Operations:
         def prepare(tip: TipView) -> Draft:
             if tip.state.operations.get(operation.id) != operation:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
-            return self._stopping(tip, operation, OperationState.CANCELLED)
+            return self._stopping(tip, operation, OperationState.CANCELLED, _called_off(operation))
 
         committed = await self._writer.submit(prepare, ACTOR)
         if committed.change is not None:
             self._tell(operation.id, refusal((messages.operation_failed(),)))
 
-    async def take_back(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
-        """Take back the grants of an operation and say why. Raises RedfishError (503).
+    async def take_back(
+        self, operation: Operation, reasons: tuple[Message, ...], fabric: str = ""
+    ) -> None:
+        """Take back the grants of an operation and say why, and where. Raises RedfishError (503).
 
         The record stays open until what was granted is observed released.
         """
@@ -196,7 +231,7 @@ class Operations:
             current = tip.state.operations.get(operation.id)
             if current is None or not current.grants:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
-            return self._stopping(tip, current, OperationState.EXCEPTION, reasons)
+            return self._stopping(tip, current, OperationState.EXCEPTION, reasons, fabric)
 
         committed = await self._writer.submit(prepare, ACTOR)
         if committed.change is not None:
@@ -216,22 +251,24 @@ class Operations:
                 percent=100,
                 messages=(*current.messages, *reasons),
             )
-            edits = (self._edit(current, after), *self._surplus(tip))
+            edits = (*self._edits(tip, current, after), *self._surplus(tip))
             return Draft(OutcomeKind.CHANGED, operation.uri, edits)
 
         committed = await self._writer.submit(prepare, ACTOR)
         if committed.change is not None:
             self._tell(operation.id, refusal(reasons))
 
-    async def note(self, operation: Operation, reasons: tuple[Message, ...]) -> None:
+    async def note(
+        self, operation: Operation, reasons: tuple[Message, ...], fabric: str = ""
+    ) -> None:
         """Add to an open operation why it takes so long. Raises RedfishError (503)."""
 
         def prepare(tip: TipView) -> Draft:
             current = tip.state.operations.get(operation.id)
             if current is None or not current.open:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
-            after = replace(current, messages=(*current.messages, *reasons))
-            return Draft(OutcomeKind.CHANGED, operation.uri, (self._edit(current, after),))
+            after = with_messages(current, reasons, fabric)
+            return Draft(OutcomeKind.CHANGED, operation.uri, self._edits(tip, current, after))
 
         await self._writer.submit(prepare, ACTOR)
 
@@ -257,11 +294,12 @@ class Operations:
             if not etag.matches(if_match, tip.wanted_tag(task) or ""):
                 raise RedfishError(412, (messages.precondition_failed(),))
             if not operation.open:
-                gone = self._edit(operation, None)
-                return finish(Draft(OutcomeKind.DELETED, task, (gone,)), tip)
+                gone = self._edits(tip, operation, None)
+                return finish(Draft(OutcomeKind.DELETED, task, gone), tip)
             if not operation.grants:
                 raise RedfishError(409, (messages.operation_not_allowed(),))
-            draft = self._stopping(tip, operation, OperationState.CANCELLED)
+            why = _called_off(operation)
+            draft = self._stopping(tip, operation, OperationState.CANCELLED, why)
             return finish(replace(draft, kind=OutcomeKind.DELETED, uri=task), tip)
 
         committed = await self._writer.submit(prepare, actor)
@@ -273,7 +311,8 @@ class Operations:
         tip: TipView,
         operation: Operation,
         ended_state: OperationState,
-        reasons: tuple[Message, ...] = (),
+        reasons: tuple[Message, ...],
+        fabric: str = "",
     ) -> Draft:
         """Return the draft that takes back all grants; their release is what is left to do."""
         edits = take_back(tip, operation)
@@ -282,7 +321,7 @@ class Operations:
         granted = {each.vppb for each in operation.granted}
         lost = (each for each in gone if each.vppb not in granted)
         after = replace(
-            operation,
+            with_messages(operation, reasons, fabric),
             state=OperationState.STOPPING,
             ended_state=ended_state,
             granted=(),
@@ -292,10 +331,9 @@ class Operations:
             freed=(*operation.freed, *operation.allocated),
             restoring=tuple(before for before, _wish in operation.bandwidth),
             resources=frozenset(),
-            messages=(*operation.messages, *reasons),
         )
-        record = self._edit(operation, after)
-        return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, record))
+        records = self._edits(tip, operation, after)
+        return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, *records))
 
     async def _end(
         self, operation: Operation, state: OperationState | None, told: RedfishError | bool
@@ -311,7 +349,7 @@ class Operations:
             after = None
             if state is not None:
                 after = replace(current, state=state, ended=ended, percent=100)
-            edits = (self._edit(current, after), *self._surplus(tip))
+            edits = (*self._edits(tip, current, after), *self._surplus(tip))
             return Draft(OutcomeKind.CHANGED, operation.uri, edits)
 
         stored = self._ending[operation.id] = asyncio.get_running_loop().create_future()
@@ -325,19 +363,61 @@ class Operations:
 
     def _surplus(self, tip: TipView) -> tuple[Edit, ...]:
         finished = [each for each in tip.state.operations.values() if not each.open]
-        oldest = sorted(finished, key=lambda each: id_order(each.id))[:-FINISHED_KEPT]
-        return tuple(self._edit(each, None) for each in oldest)
+        oldest = sorted(finished, key=lambda each: (each.ended or "", id_order(each.id)))
+        del oldest[-FINISHED_KEPT:]
+        return tuple(edit for each in oldest for edit in self._edits(tip, each, None))
 
-    @staticmethod
-    def _edit(before: Operation, after: Operation | None) -> Edit:
+    def forgetting(self, over: Iterable[Operation], tip: TipView) -> Draft:
+        """Return the draft that forgets ended operations, and with them their Tasks."""
+        edits = tuple(edit for each in over for edit in self._edits(tip, each, None))
+        kind = OutcomeKind.CHANGED if edits else OutcomeKind.NO_OPERATION
+        return Draft(kind, TASK_SERVICE, edits)
+
+    async def forget_ended(
+        self, write: Write, finish: Callable[[Draft, TipView, Write], Draft]
+    ) -> Committed:
+        """Delete all Tasks that have ended. Raises RedfishError: 412 for another If-Match, 503."""
+
+        def prepare(tip: TipView) -> Draft:
+            if not etag.matches(write.if_match, tip.wanted_tag(write.uri) or ""):
+                raise RedfishError(412, (messages.precondition_failed(),))
+            ended = [each for each in tip.state.operations.values() if not each.open]
+            return finish(self.forgetting(ended, tip), tip, write)
+
+        return await self._writer.submit(prepare, write.actor)
+
+    def _edits(self, tip: TipView, before: Operation, after: Operation | None) -> tuple[Edit, ...]:
+        """Return the edits that make an operation another, and tell of it where that is news."""
         post = None if after is None else encode_operation(after)
-        return Edit(Space.OPERATION, before.id, encode_operation(before), post)
+        record = Edit(Space.OPERATION, before.id, encode_operation(before), post)
+        if self.awaited(before.id):
+            return (record,)
+        self.news.set()
+        progress = self._published.progress.get(before.id, NO_PROGRESS)
+        told = tip.state.spaces[Space.ANNOUNCED]
+        return (record, *told_edit(told, before, after, progress))
 
     def _tell(self, operation_id: str, told: RedfishError | bool) -> None:
         self._seen.pop(operation_id, None)
         waiter = self._waiters.get(operation_id)
         if waiter is not None and not waiter.done():
             waiter.set_result(told)
+
+
+def told_edit(
+    told: Mapping[str, bytes], before: Operation, after: Operation | None, progress: Progress
+) -> tuple[Edit, ...]:
+    """Return what is to be told of a Task, in ANNOUNCED space; nothing where that was told.
+
+    `told` is what stands there. Of an operation that is gone nothing is left to stand.
+    """
+    pre = told.get(before.task)
+    post = None if after is None else msgspec.json.encode(announced(after, progress))
+    return () if pre == post else (Edit(Space.ANNOUNCED, before.task, pre, post),)
+
+
+def _called_off(operation: Operation) -> tuple[Message, ...]:
+    return (Message(TASK_ENDS["Cancelled", "Warning"], (operation.id,)),)
 
 
 def refusal(reasons: tuple[Message, ...]) -> RedfishError:

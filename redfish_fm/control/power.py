@@ -92,6 +92,11 @@ class PowerLoop:
         """How many commands ended without an answer."""
         writer.tip_view.machine_at = self._machine_at
 
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong with asking BMCs, in one line."""
+        return self._said
+
     def published(self, changes: Sequence[Change]) -> None:
         """Take up the commands among these changes."""
         for edit in (edit for change in changes for edit in change.edits):
@@ -220,6 +225,7 @@ class PowerLoop:
             if number:
                 await asyncio.sleep(0)
             self._announcer.touched(self._published.observe(patches))
+        self._announcer.looked.set()
 
     def _note_changes(self, seen: Mapping[str, HostState]) -> None:
         machines: dict[str, Machine] = {}

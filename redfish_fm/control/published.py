@@ -13,12 +13,20 @@ import msgspec
 from redfish_fm.control.announced import announced_since
 from redfish_fm.control.base import Base, type_name_of
 from redfish_fm.control.state import WantedState, member_order
+from redfish_fm.fabric.composition import Composition
 from redfish_fm.mapping.block_status import block_shown
 from redfish_fm.mapping.default_zone import is_default
 from redfish_fm.mapping.oem import bindings_shown
-from redfish_fm.mapping.operations import task_document
 from redfish_fm.mapping.statuses import Statuses
 from redfish_fm.mapping.systems_shown import host_shown, names_shown, system_shown
+from redfish_fm.mapping.tasks import (
+    NO_PROGRESS,
+    TASKS,
+    Progress,
+    places_of,
+    sub_task_document,
+    task_document,
+)
 from redfish_fm.mapping.unseen import unseen_patch
 from redfish_fm.mapping.uris import SYSTEM
 from redfish_fm.redfish import etag, oem
@@ -47,6 +55,8 @@ class Published:
         """What the reconcile loops have seen; one for all, because hosts depend on several."""
         self.looking = asyncio.Lock()
         """Held during one look at a fabric: it goes in parts, and others see its statuses."""
+        self.progress: dict[str, Progress] = {}
+        """How far open operations have come, by id; changed by `progressed` alone."""
         self._observed = {} if observed is None else observed
         self._cache: dict[str, Representation] = {}
 
@@ -69,7 +79,7 @@ class Published:
         return self._compose(uri)
 
     def replace(self, state: WantedState) -> None:
-        """Show another state from now on; used once, after a reload from disk."""
+        """Show another state from now on; after a reload, or over another inventory."""
         self.state = state
         self._cache.clear()
 
@@ -78,9 +88,12 @@ class Published:
         for uri in self.state.apply_all(change.edits):
             self._show_anew(uri)
         for edit in change.edits:
-            if edit.space is Space.DOCUMENT and (edit.pre is None or edit.post is None):
+            if edit.space is Space.OPERATION:
+                self._forget_progress(edit.key)
+            of_document = edit.space is Space.DOCUMENT
+            if of_document and (edit.pre is None or edit.post is None):
                 self._show_tasks_anew(edit.key)
-            if not self.state.exists(edit.key):
+            if not (of_document and edit.post is not None) and not self.state.exists(edit.key):
                 # Whoever takes the Id next must not show what was seen of this one.
                 self._observed.pop(edit.key, None)
         self.state.seq = change.seq
@@ -88,14 +101,29 @@ class Published:
     def _show_anew(self, uri: str) -> None:
         """Render a resource when it is asked for next, and the systems that run on it."""
         self._cache.pop(uri, None)
-        for system in self.state.index.compositions_of_host(uri):
-            self._cache.pop(system, None)
+        index = self.state.index
+        if index.compositions:
+            for system in index.compositions_of_host(uri):
+                self._cache.pop(system, None)
 
     def _show_tasks_anew(self, uri: str) -> None:
         """Let Tasks link what they made only while it is there. Costs the Tasks there are, few."""
         for operation in self.state.operations.values():
             if operation.uri == uri:
                 self._cache.pop(operation.task, None)
+
+    def progressed(self, operation_id: str, progress: Progress) -> None:
+        """Show how far an open operation has come."""
+        operation = self.state.operations.get(operation_id)
+        if operation is not None and operation.open:
+            self.progress[operation_id] = progress
+            for uri in places_of(operation):
+                self._cache.pop(uri, None)
+
+    def _forget_progress(self, operation_id: str) -> None:
+        operation = self.state.operations.get(operation_id)
+        if operation is None or not operation.open:
+            self.progress.pop(operation_id, None)
 
     def observe(self, patches: Mapping[str, Mapping[str, Any] | None]) -> set[str]:
         """Lay new observed properties over resources (None: nothing observed); return changed."""
@@ -149,47 +177,55 @@ class Published:
         return Description(uri, name, self._origin(uri), wanted)
 
     def _compose(self, uri: str) -> dict[str, Any] | None:
-        operation = self.state.task_operation(uri)
-        if operation is not None:
-            return task_document(operation, self.state.exists)
-        document = self.state.document(uri)
+        state, index = self.state, self.state.index
+        task = self._task(uri) if uri.startswith(TASKS) else None
+        if task is not None:
+            return task
+        document = state.document(uri)
         if document is None:
-            if self.state.collection_type(uri) is None:
+            if state.collection_type(uri) is None:
                 return None
             document = self._collection(uri)
-        self._put_blocks(document, uri)
+        composition = index.compositions.get(uri)
+        if composition is not None:
+            self._put_blocks(document, uri, composition)
         document["@odata.id"] = f"{uri}/" if uri == "/redfish/v1" else uri
-        observed = self._observed.get(uri) or unseen_patch(self.state.index, uri)
+        observed = self._observed.get(uri) or unseen_patch(index, uri)
         if observed is not None:
             lay_over(document, observed)
-        ours = bindings_shown(self.state.index, self.base.facts, uri)
+        ours = bindings_shown(index, state.base.facts, uri)
         if ours is not None:
             lay_over(document, {"Oem": {oem.NAME: ours}})
-        block = block_shown(self.state.index, uri, document.get("Status") or {}, self.state.busy)
-        if block is not None:
-            lay_over(document, block)
-        self._put_links(document, uri)
-        self._put_running(document, uri)
+        if uri in index.blocks:
+            status = document.get("Status") or {}
+            lay_over(document, block_shown(index, uri, status, state.busy) or {})
+        if uri in state.base.links or uri in state.links:
+            self._put_links(document, uri)
+        running = host_shown(index, uri)
+        if running is not None:
+            lay_over(document, running)
+        if composition is not None and not composition.expands and state.busy(uri):
+            # A system of blocks that is not ready yet.
+            lay_over(document, {"Status": {"State": "Starting"}})
         return document
 
-    def _put_blocks(self, document: dict[str, Any], uri: str) -> None:
+    def _task(self, uri: str) -> dict[str, Any] | None:
+        """Return the Task or sub-task at `uri`; None where there is none."""
+        operation = self.state.task_operation(uri)
+        if operation is not None:
+            progress = self.progress.get(operation.id, NO_PROGRESS)
+            return task_document(operation, self.state.exists, progress)
+        part = self.state.part_of_task(uri)
+        if part is None:
+            return None
+        return sub_task_document(*part, self.progress.get(part[0].id, NO_PROGRESS))
+
+    def _put_blocks(self, document: dict[str, Any], uri: str, composition: Composition) -> None:
         """Show what a system has because of its blocks: a composed one its host's, a host more."""
-        composition = self.state.index.compositions.get(uri)
-        if composition is None:
-            return
         host = document if composition.expands else self._compose(composition.host or "")
         shown = system_shown(self.state.index, self.state.read_as, uri, host)
         if shown is not None:
             (lay_over if composition.expands else lay_under)(document, shown)
-
-    def _put_running(self, document: dict[str, Any], uri: str) -> None:
-        """Show which systems run on a host, and which system of blocks is not ready yet."""
-        running = host_shown(self.state.index, uri)
-        if running is not None:
-            lay_over(document, running)
-        composition = self.state.index.compositions.get(uri)
-        if composition is not None and not composition.expands and self.state.busy(uri):
-            lay_over(document, {"Status": {"State": "Starting"}})
 
     def _put_links(self, document: dict[str, Any], uri: str) -> None:
         """Lay derived links over, in one order whatever came first: equal content, equal tags."""
@@ -225,8 +261,8 @@ class Published:
         return Representation(uri, name, origin, wanted, body, tag)
 
     def _origin(self, uri: str) -> Origin:
-        base = self.base
-        if uri in self.state.spaces[Space.DOCUMENT]:
+        base = self.state.base
+        if self.state.is_wanted(uri):
             return Origin.WANTED
         if uri in base.collections or self.state.task_operation(uri) is not None:
             return Origin.SERVICE
@@ -238,6 +274,10 @@ class Published:
 _NONE: frozenset[str] = frozenset()
 
 
+_OBJECT = (dict, Mapping)
+"""What is laid over object by object; dict first, which most are and which is told at once."""
+
+
 def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
     """Lay observed properties over a document, object by object; lists are replaced whole.
 
@@ -246,7 +286,7 @@ def lay_over(document: dict[str, Any], patch: Mapping[str, Any]) -> None:
     for name, value in patch.items():
         if value is None:
             document.pop(name, None)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, _OBJECT):
             below = document.get(name)
             document[name] = below if isinstance(below, dict) else {}
             lay_over(document[name], value)

@@ -22,6 +22,7 @@ from redfish_fm.control.verdicts import (
     Look,
     achieved,
     described,
+    done_of,
     grant_steps,
     missing,
     place_of,
@@ -94,7 +95,12 @@ class FabricLoop:
         self.foreign: tuple[VppbId, ...] = ()
         self.foreign_parts: tuple[BindTarget, ...] = ()
         self.cycles = 0
-        writer.tip_view.occupants.append(self._occupied)
+        self.answers: bool | None = None
+        """Whether the driver could be asked when it was last tried; None: not yet."""
+        self.unanswered = 0
+        self._looked_s = clock.now_s()
+        self._occupants = writer.tip_view.occupants
+        self._occupants.append(self._occupied)
 
     @property
     def rejected(self) -> int:
@@ -106,6 +112,31 @@ class FabricLoop:
         """How many steps ended without an answer."""
         return self._steps.unknown
 
+    @property
+    def calls(self) -> Mapping[tuple[str, str], int]:
+        """Calls of the driver by kind of step and outcome: "ok", "rejected" or "unknown"."""
+        return self._steps.calls
+
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong with asking the driver, in one line; some of its switches, say."""
+        return self._said
+
+    @property
+    def unseen_s(self) -> float:
+        """For how long the fabric has not been seen whole or in part, in seconds."""
+        return self._clock.now_s() - self._looked_s
+
+    @property
+    def lag_s(self) -> float:
+        """For how long the oldest open operation has waited for the hardware; 0 for none."""
+        now_s = self._clock.now_s()
+        return now_s - min(self._since_s.values(), default=now_s)
+
+    def leave(self) -> None:
+        """Keep nothing occupied any more: nobody looks after the fabric from now on."""
+        self._occupants.remove(self._occupied)
+
     def wake(self) -> None:
         """Look now instead of at the next interval."""
         self._wake.set()
@@ -114,6 +145,7 @@ class FabricLoop:
         """Wake if any of these changes concerns this fabric's hardware."""
         for change in changes:
             self._observed.touched(change.edits)
+        self._announcer.published(changes)
         if any(self._concerns_hardware(edit) for change in changes for edit in change.edits):
             self.wake()
 
@@ -165,6 +197,8 @@ class FabricLoop:
             try:
                 return await self.cycle()
             except DriverUnavailable as error:
+                self.answers = False
+                self.unanswered += 1
                 self._say(f"does not answer: {error}")
                 async with self._published.looking:
                     await self._show(None, Plan())
@@ -212,6 +246,7 @@ class FabricLoop:
         except TimeoutError as error:
             raise DriverUnavailable("no observation in time") from error
         settling.look_ended(seen.barrier_s)
+        self.answers, self._looked_s = True, self._clock.now_s()
         self._backoff.succeeded(None)
         self._say(None if seen.complete else f"no answer from {sorted(seen.unreachable)}")
         return seen
@@ -245,6 +280,7 @@ class FabricLoop:
             if number:
                 await asyncio.sleep(0)
             self._announcer.touched(self._published.observe(patches))
+        self._announcer.looked.set()
 
     def _take_in(self, seen: Observation, todo: Plan) -> None:
         """Judge what is bound, and note which vPPBs must not be granted."""
@@ -292,11 +328,11 @@ class FabricLoop:
         if operation.grants and not still_wanted(self._published.state.index, operation):
             await self._operations.abandon(operation)
         elif told:
-            await self._operations.take_back(operation, told)
+            await self._operations.take_back(operation, told, self.fabric)
         elif achieved(mine, look):
             await self._operations.seen(operation, self.fabric)
         else:
-            self._operations.unseen(operation, self.fabric)
+            self._operations.unseen(operation, self.fabric, done_of(mine, look))
             await self._wait_on(operation, mine, look, refused)
 
     async def _wait_on(
@@ -304,9 +340,10 @@ class FabricLoop:
     ) -> None:
         """Take back what has had its time; else tell what is new about what it waits for."""
         if operation.grants and self._overdue(operation):
-            await self._operations.take_back(operation, self._unobserved(mine, look))
+            told = self._unobserved(mine, look)
+            await self._operations.take_back(operation, told, self.fabric)
         elif news := self._news(mine, refused):
-            await self._operations.note(operation, news)
+            await self._operations.note(operation, news, self.fabric)
 
     def _news(self, operation: Operation, refused: Mapping[Step, str]) -> tuple[Message, ...]:
         told = self._told(operation, release_steps(operation), refused)

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_document, parent_of
+from redfish_fm.control.base import NOTHING, Base, Link, Reading, decode_document
 from redfish_fm.control.ids import id_order
 from redfish_fm.fabric.composition import Block, Composition, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.block_status import (
     POOLS,
+    blocks_by_hand,
     blocks_concerned,
-    blocks_near,
     blocks_of_endpoints,
     pool_members,
 )
@@ -33,7 +33,7 @@ from redfish_fm.mapping.systems_shown import (
     members_shown,
     parts_shown,
 )
-from redfish_fm.mapping.uris import TASK
+from redfish_fm.mapping.tasks import TASKS, places_of, sub_task_collection, sub_tasks, task_place
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.patch import merge
@@ -41,8 +41,6 @@ from redfish_fm.store.base import StoredState
 
 _COMPOSING = (Block, Composition, Reservation)
 """What documents mean that resource blocks and systems show; most mean something else."""
-TASKS = parent_of(TASK)
-"""The collection whose members are operations, not documents."""
 
 
 class WantedState:
@@ -99,7 +97,7 @@ class WantedState:
         """Apply edits in order; return the URIs whose representation they touch."""
         touched: set[str] = set()
         for edit in edits:
-            touched |= self.apply(edit)
+            touched.update(self.apply(edit))
         return touched
 
     def apply(self, edit: Edit) -> set[str]:
@@ -115,9 +113,9 @@ class WantedState:
         return touched
 
     def _derive(self, edit: Edit) -> set[str]:
+        if edit.space is Space.DOCUMENT:
+            return self._derive_document(edit)
         match edit.space:
-            case Space.DOCUMENT:
-                return self._derive_document(edit)
             case Space.OVERLAY:
                 return {edit.key, *self._derive_overlay(edit)}
             case Space.BINDING:
@@ -139,16 +137,18 @@ class WantedState:
         by_hand = self._by_hand(edit.key)
         apply_overlay(self.index, facts, edit.key, post)
         if not expands:
-            found = blocks_near(self.index, by_hand | self._by_hand(edit.key))
+            found = by_hand | self._by_hand(edit.key)
             return found | POOLS if found else set()
         before, after = (set(forward_links("ComputerSystem", each)) for each in (pre, post))
         blocks = self._relink(edit.key, before, after)
-        return {*blocks, *parts_shown(edit.key), *POOLS} if blocks else set()
+        if not blocks:
+            return set()
+        own = self.index.blocks_of_host(edit.key)
+        return {*blocks, *own, *parts_shown(edit.key), *POOLS}
 
-    def _by_hand(self, uri: str) -> frozenset[str]:
-        """Return the unit that a vPPB is bound to by hand."""
-        grant = self.index.vppb_grants.get(uri)
-        return frozenset() if grant is None else frozenset({grant.unit})
+    def _by_hand(self, uri: str) -> set[str]:
+        """Return the blocks of what a client bound to a vPPB itself."""
+        return blocks_by_hand(self.index, self.index.vppb_grants.get(uri))
 
     def _blocks(self, relinked: Set[str], *values: object) -> set[str]:
         """Return the resource blocks, and their pools, that show something else from now on."""
@@ -176,8 +176,11 @@ class WantedState:
 
     def _derive_document(self, edit: Edit) -> set[str]:
         uri = edit.key
-        pre, post = self._read(uri, edit.pre), self._read(uri, edit.post)
-        relinked = self._relink(uri, pre.links, post.links)
+        pre = NOTHING if edit.pre is None else self._read(uri, edit.pre)
+        post = NOTHING if edit.post is None else self._read(uri, edit.post)
+        relinked = set()
+        if pre.links or post.links:
+            relinked = self._relink(uri, pre.links, post.links)
         touched = {uri, *relinked}
         apply_value(self.index, pre.value, post.value)
         values = (pre.value, post.value)
@@ -190,9 +193,7 @@ class WantedState:
                 touched.add(collection)
         return touched
 
-    def _read(self, uri: str, raw: bytes | None) -> Reading:
-        if raw is None:
-            return NOTHING
+    def _read(self, uri: str, raw: bytes) -> Reading:
         self.parsed += 1
         return self.base.read(uri, raw)
 
@@ -235,9 +236,9 @@ class WantedState:
             self.operations[edit.key] = after
             for uri in after.resources if after.open else ():
                 self.held.setdefault(uri, set()).add(after.id)
-        touched = {each.task for each in (before, after) if each is not None}
+        touched = {uri for each in (before, after) if each is not None for uri in places_of(each)}
         if (before is None) != (after is None):
-            touched |= {parent_of(task) for task in touched}
+            touched.add(TASKS)
         for each in (before, after):
             touched |= self._under_change(each.resources if each is not None else ())
         return touched
@@ -268,30 +269,66 @@ class WantedState:
             return document
         return merge(document, msgspec.json.decode(overlay))
 
+    def is_wanted(self, uri: str) -> bool:
+        """Return whether `uri` lives in DOCUMENT space."""
+        return uri in self._documents
+
     def collection_type(self, uri: str) -> str | None:
         """Return the type of the collection at `uri`, or None where there is none."""
-        return self.base.collections.get(uri) or collection_shown(self.index, self.read_as, uri)
+        found = self.base.collections.get(uri)
+        if found is not None:
+            return found
+        if self._sub_tasks(uri) is not None:
+            return "TaskCollection"
+        return collection_shown(self.index, self.read_as, uri)
 
     def collection(self, uri: str) -> dict[str, Any]:
         """Return the collection at `uri` without its members."""
         document = self.base.parsed(uri)
-        if document is None:
-            return collection_document(self.collection_type(uri) or "", uri)
-        return document
+        if document is not None:
+            return document
+        operation = self._sub_tasks(uri)
+        if operation is not None:
+            return sub_task_collection(operation)
+        return collection_document(self.collection_type(uri) or "", uri)
 
     def exists(self, uri: str) -> bool:
         """Return whether anything is served at `uri` from wanted state, inventory or tasks."""
         return (
             uri in self._documents
             or uri in self.base.documents
-            or self.task_operation(uri) is not None
-            or is_shown(self.index, self.read_as, uri)
+            or self._is_task(uri)
+            or (bool(self.index.compositions) and is_shown(self.index, self.read_as, uri))
         )
 
     def task_operation(self, uri: str) -> Operation | None:
         """Return the operation whose Task is served at `uri`."""
-        operation = self.operations.get(uri.rsplit("/", 1)[-1])
-        return operation if operation is not None and operation.task == uri else None
+        place = task_place(uri)
+        if place is None or place.sub_tasks:
+            return None
+        return self.operations.get(place.operation)
+
+    def part_of_task(self, uri: str) -> tuple[Operation, str] | None:
+        """Return the operation and the fabric whose sub-task is served at `uri`."""
+        place = task_place(uri)
+        operation = None if place is None else self.operations.get(place.operation)
+        if operation is None or place is None or place.fabric is None:
+            return None
+        return (operation, place.fabric) if uri in sub_tasks(operation) else None
+
+    def _sub_tasks(self, uri: str) -> Operation | None:
+        """Return the operation whose collection of sub-tasks is served at `uri`."""
+        place = task_place(uri)
+        if place is None or not place.sub_tasks or place.fabric is not None:
+            return None
+        operation = self.operations.get(place.operation)
+        return operation if operation is not None and sub_tasks(operation) else None
+
+    def _is_task(self, uri: str) -> bool:
+        """Return whether a Task, a sub-task or a collection of those is served at `uri`."""
+        place = task_place(uri)
+        operation = None if place is None else self.operations.get(place.operation)
+        return operation is not None and uri in places_of(operation)
 
     def members_of(self, collection: str) -> list[str]:
         """Return the URIs of a collection's members, in the one order they are always served."""
@@ -300,6 +337,8 @@ class WantedState:
             return sorted(pool_members(self.index, collection), key=member_order)
         if collection == TASKS:
             made = {operation.task for operation in self.operations.values()}
+        elif (operation := self._sub_tasks(collection)) is not None:
+            made = {*sub_tasks(operation)}
         made = made | members_shown(self.index, self.read_as, collection)
         return sorted(made | self.base.members.get(collection, set()), key=member_order)
 
@@ -314,13 +353,18 @@ class WantedState:
 
     def _new_tag(self, uri: str) -> str:
         own = self._documents.get(uri) or self._overlays.get(uri) or b""
-        links = self.links.get(uri, {})
-        inverse = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
-        operation = self.task_operation(uri)
-        follows = uri in POOLS or bool(members_shown(self.index, self.read_as, uri))
+        links = self.links.get(uri)
+        inverse = b"[]"
+        if links:
+            rows = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
+            inverse = msgspec.json.encode(rows)
+        place = task_place(uri)
+        operation = None if place is None else self.operations.get(place.operation)
+        composed = bool(self.index.compositions)
+        follows = uri in POOLS or (composed and bool(members_shown(self.index, self.read_as, uri)))
         return etag.content_tag(
             own,
-            msgspec.json.encode(inverse),
+            inverse,
             b"%x" % self._member_sums.get(uri, 0),
             ",".join(self.members_of(uri)).encode() if follows else b"",
             b"" if operation is None else operation.state.value.encode(),

@@ -6,6 +6,7 @@ switch refused. Decides nothing: what to do next is planned from observations on
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from redfish_fm.clocks import Clock
@@ -41,6 +42,8 @@ class Steps:
         self.refused: dict[Step, str] = {}
         self.rejected = 0
         self.unknown = 0
+        self.calls: Counter[tuple[str, str]] = Counter()
+        """Calls of the driver by kind of step and outcome."""
 
     def ready(self, step: Step) -> bool:
         """Return whether a step may be tried now."""
@@ -62,6 +65,7 @@ class Steps:
                 await self._driver.apply(step, deadline_s)
         except (DriverRejected, DriverUnsupported) as error:
             self.rejected += 1
+            self._count(step, "rejected")
             self.settling.refused(step)
             self._backoff.failed(step)
             self.refused[step] = str(error)
@@ -74,11 +78,16 @@ class Steps:
             self._is_unknown(step)
             log.exception("the driver of %s failed at %s", self._fabric, step)
         else:
+            self._count(step, "ok")
             self.settling.returned(step)
             self._backoff.succeeded(step)
         self._finished()
 
     def _is_unknown(self, step: Step) -> None:
         self.unknown += 1
+        self._count(step, "unknown")
         self.settling.returned(step)
         self._backoff.failed(step)
+
+    def _count(self, step: Step, outcome: str) -> None:
+        self.calls[type(step).__name__, outcome] += 1

@@ -15,7 +15,7 @@ from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
 from redfish_fm.fabric.power import Machine
-from redfish_fm.mapping.drafts import LogState
+from redfish_fm.mapping.drafts import LogState, Subscribing
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.log_services import cleared_key
 from redfish_fm.redfish.changes import Edit, Space
@@ -25,7 +25,8 @@ class TipView:
     """Satisfies mapping.drafts.Tip over the writer's tip.
 
     `occupants` are asked which vPPBs and parts of their fabric must not be granted now,
-    `machine_at` which host there is at a URI, `logs` how far the log of a LogService is.
+    `machine_at` which host there is at a URI, `logs` how far the log of a LogService is;
+    `subscribing` is what holds for subscriptions.
     `time_scale` is how fast the fabric clock runs.
     """
 
@@ -37,6 +38,7 @@ class TipView:
         self.time_scale = 1.0
         self.machine_at: Callable[[str], Machine | None] = lambda _: None
         self.logs: Mapping[str, Callable[[bytes | None], LogState]] = {}
+        self.subscribing = Subscribing()
 
     @property
     def next_id(self) -> str:

@@ -82,6 +82,22 @@ def achieved(operation: Operation, look: Look) -> bool:
     )
 
 
+def work_of(operation: Operation) -> int:
+    """Return how many parts an operation has. A release has two: it is unbound, and it is clean."""
+    asked = (operation.granted, operation.allocated, operation.bandwidth)
+    return sum(map(len, (*asked, operation.freed, operation.restoring))) + 2 * len(
+        operation.released
+    )
+
+
+def done_of(operation: Operation, look: Look) -> int:
+    """Return how many of those are observed."""
+    done = len(grant_steps(operation)) - len(missing(operation, look))
+    done += sum(_unbound(each, look) + _released(each, look) for each in operation.released)
+    done += sum(_freed(each, look) for each in operation.freed)
+    return done + sum(_restored(each, look) for each in operation.restoring)
+
+
 def missing(operation: Operation, look: Look) -> tuple[Step, ...]:
     """Return the granting steps whose effect is not observed."""
     return tuple(step for step in grant_steps(operation) if not _is_seen(step, look.seen))
@@ -113,15 +129,20 @@ def _released(binding: Binding, look: Look) -> bool:
     """Unbound for certain and scrubbed; what is wanted there again needs neither."""
     if (binding.vppb, binding.target) in look.bindings:
         return True
+    if not _unbound(binding, look):
+        return False
+    if look.unsettled(binding.vppb) or look.unsettled(binding.target):
+        return False
+    return look.in_use.touch(binding.target) or _scrubbed(binding.target, look)
+
+
+def _unbound(binding: Binding, look: Look) -> bool:
     seen = look.seen
-    unbound = (
+    return (
         binding.vppb.switch not in seen.unreachable
         and binding.vppb in seen.bindings
         and seen.bindings[binding.vppb] != binding.target
     )
-    if not unbound or look.unsettled(binding.vppb) or look.unsettled(binding.target):
-        return False
-    return look.in_use.touch(binding.target) or _scrubbed(binding.target, look)
 
 
 def _scrubbed(target: BindTarget, look: Look) -> bool:

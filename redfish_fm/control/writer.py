@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
@@ -28,6 +27,7 @@ from redfish_fm.store.base import (
     StoreError,
     StoreFull,
 )
+from redfish_fm.values import value_class
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ PATIENCE_ATTEMPTS = len(RELOAD_BACKOFF_S)
 """Failed reloads after which whoever waits for the disk's answer is told that there is none yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Committed:
     """A write that is durable and published. `change` is None where there was nothing to do."""
 
@@ -112,6 +112,11 @@ class Writer:
         self.on_publish: list[Callable[[Sequence[Change]], None]] = []
         self.tip_view = TipView(self._tip, published, clock)
         self.failed_batches = 0
+        self.refusing: str | None = None
+        """Why the store did not take the newest change, until it takes one again."""
+        self.failed = asyncio.Event()
+        self.fresh = True
+        """Whether the state that was loaded is one that nobody has written to before."""
 
     @property
     def tip(self) -> WantedState:
@@ -128,7 +133,23 @@ class Writer:
         self._tip.load(stored)
         self._published.state.load(stored)
         self._durable_seq = stored.seq
+        self.fresh = stored.seq == 0
         self._halted = None
+
+    def rebase(self, base: Base) -> None:
+        """Let wanted state rest on another inventory, what is in flight included.
+
+        In one go, and as costly as all that is wanted.
+        """
+        self._base.become(base)
+        self._tip = self._again(self._tip)
+        self.tip_view.state = self._tip
+        self._published.replace(self._again(self._published.state))
+
+    def _again(self, state: WantedState) -> WantedState:
+        fresh = WantedState(self._base)
+        fresh.load(StoredState(state.seq, state.spaces))
+        return fresh
 
     async def submit(self, prepare: Prepare, actor: str) -> Committed:
         """Judge a write and make it durable; returns once it is published.
@@ -234,6 +255,7 @@ class Writer:
             self._publish(batch)
 
     def _publish(self, batch: list[_InFlight]) -> None:
+        self.refusing = None
         changes = [flight.change for flight in batch]
         for change in changes:
             self._published.apply(change)
@@ -245,6 +267,8 @@ class Writer:
     def _fail(self, batch: list[_InFlight], answer: RedfishError, cause: StoreError) -> None:
         """Take back everything in flight, newest first: later changes may rest on the batch."""
         self.failed_batches += 1
+        self.refusing = "full" if isinstance(cause, StoreFull) else "failed"
+        self.failed.set()
         log.warning("batch of %d changes was not stored: %s", len(batch), cause)
         undone = batch + self._pending
         self._pending = []

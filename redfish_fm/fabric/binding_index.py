@@ -91,7 +91,8 @@ class BindingIndex(PartIndex):
 
     def bindings_of_holder(self, holder: str) -> tuple[Binding, ...]:
         """Return the wanted bindings that the holder keeps alive, by vPPB."""
-        return self._bindings(self._bindings_of_holder.get(holder))
+        vppbs = self._bindings_of_holder.get(holder)
+        return self._bindings(vppbs) if vppbs else ()
 
     def bindings_in(self, fabric: str) -> tuple[Binding, ...]:
         """Return the wanted bindings of one fabric, in no order."""

@@ -4,13 +4,16 @@ Pure. Judges blocks; what becomes of them in the fabric (zones, connections, par
 rules of those. DESIGN section 5, rule 5, and section 6. Redfish: ResourceBlock.v1_4_3.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from redfish_fm.fabric.cases import TargetStatus
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
 from redfish_fm.fabric.values import Rule, Violation
+
+OUT_OF_USE = UNAVAILABLE_STATES | {"StandbyOffline"}
+"""States of devices that no system can use: also without power, which a host may well be."""
 
 
 def check_blocks(
@@ -24,13 +27,16 @@ def check_blocks(
     reservation: str | None,
     status: TargetStatus,
     at: str = "/Links/ResourceBlocks",
+    named: Mapping[str, str] | None = None,
 ) -> list[Violation]:
     """Return why the system can not be made of `blocks`, of which `added` are new in it.
 
     `expands`: it is a physical host, which brings its own compute. `reservation` is the one whose
-    client asks. `now_s` is wall time; `at` the JSON pointer of the list in the request.
+    client asks. `now_s` is wall time; `at` the JSON pointer of the list in the request, `named`
+    that of blocks which it names elsewhere.
     """
     places = {block: f"{at}/{position}" for position, block in reversed([*enumerate(blocks)])}
+    places.update(named or {})
     found = [*_twice(blocks, at)]
     known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
     found += _computes(composition, known, places, expands, at)
@@ -49,9 +55,11 @@ def check_blocks(
 
 
 def _twice(blocks: Sequence[str], at: str) -> Iterator[Violation]:
+    known: set[str] = set()
     for position, name in enumerate(blocks):
-        if name in blocks[:position]:
+        if name in known:
             yield Violation(Rule.BLOCK_TWICE, name, None, f"{at}/{position}")
+        known.add(name)
 
 
 def _computes(
@@ -108,8 +116,12 @@ def _in_use(index: FabricIndex, block: Block, place: str | None) -> Iterator[Vio
 
 
 def holders_outside(index: FabricIndex, block: Block) -> set[str]:
-    """Return the zones, connections and vPPBs that have what is in the block, or a part of it."""
-    return index.holders_of_units(block.units)
+    """Return the zones, connections and vPPBs that have what is in the block, or a part of it.
+
+    A host is had by whoever names one of its endpoints: rule 5 leaves them to the composition.
+    """
+    found = index.holders_of_units(block.units)
+    return found if block.host is None else found | index.holders_of_host(block.host)
 
 
 def _unavailable(
@@ -121,7 +133,7 @@ def _unavailable(
     for unit in sorted(block.units):
         for endpoint in sorted(index.endpoints_of_unit(unit)):
             state, health = status(endpoint)
-            if state in UNAVAILABLE_STATES or health == "Critical":
+            if state in OUT_OF_USE or health == "Critical":
                 told = tuple(text for text in (state, health) if text is not None)
                 yield Violation(Rule.BLOCK_UNAVAILABLE, block.id, endpoint, place, told)
                 return

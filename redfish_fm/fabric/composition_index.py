@@ -38,6 +38,7 @@ class CompositionIndex(BindingIndex):
         self._blocks_of_pool: Relation[str, str] = Relation()
         self._blocks_like: Relation[tuple[str, str | None], str] = Relation()
         self._vcss_of_host: Relation[str, tuple[str, str]] = Relation()
+        self._holders_of_host: Relation[str, str] = Relation()
         self.shelves = Shelves()
         self.unshelved: set[str] = set()
         """Blocks whose place on the shelves is not known any more."""
@@ -192,6 +193,13 @@ class CompositionIndex(BindingIndex):
             holders = holders.union(*self.hosts_of(unit).values())
         return holders
 
+    def holders_of_host(self, host: str) -> frozenset[str]:
+        """Return the zones, connections and vPPBs that name the host, compositions' own too.
+
+        Of Default zones only those that route count.
+        """
+        return self._holders_of_host.get(host)
+
     def blocks_like(self, kind: str, model: str | None) -> int:
         """Return how many blocks there are of that kind and model, free or not; None: any model."""
         return self._blocks_like.count((kind, model))
@@ -249,6 +257,13 @@ class CompositionIndex(BindingIndex):
         self.unshelved.update(composition.blocks)
         self.unshelved |= self.blocks_of_host(composition.host or "")
 
+    def _hosts_moved(self, holder: str, gone: frozenset[str], come: frozenset[str]) -> None:
+        """Follow the hosts that a zone, connection or vPPB names."""
+        self._holders_of_host.remove(gone, holder)
+        self._holders_of_host.add(come, holder)
+        for host in gone | come:
+            self.unshelved.update(self._blocks_of_host.each(host))
+
     def _units_moved(self, units: Iterable[str]) -> None:
         """Follow units that somebody took or gave back; what is around them goes with them."""
         for unit in units:
@@ -257,7 +272,8 @@ class CompositionIndex(BindingIndex):
 
     def _shift(self, unit_id: str, weight: int) -> None:
         super()._shift(unit_id, weight)
-        self._units_moved((unit_id,))
+        if self.blocks:
+            self._units_moved((unit_id,))
 
     def _count(self, part: Part, weight: int) -> None:
         super()._count(part, weight)

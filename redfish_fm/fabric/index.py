@@ -50,12 +50,13 @@ class _Effects:
     """What one holder contributes to the sums; kept so that it can be taken back.
 
     `reach` has (unit, host), `parts` (unit, endpoint) of a zone of endpoints, `granted` the units
-    of a connection.
+    of a connection; `hosts` are those that are named, whether they get anything or not.
     """
 
     reach: frozenset[tuple[str, str]] = frozenset()
     parts: frozenset[tuple[str, str]] = frozenset()
     granted: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
 
 
 _NOTHING = _Effects()
@@ -135,8 +136,10 @@ class FabricIndex(CompositionIndex):
         """Add or replace a zone."""
         self._drop_zone(zone.id)
         self.zones[zone.id] = zone
-        self._zones_of.add(zone.endpoints, zone.id)
-        self._zones_above.add(zone.zones, zone.id)
+        if zone.endpoints:
+            self._zones_of.add(zone.endpoints, zone.id)
+        if zone.zones:
+            self._zones_above.add(zone.zones, zone.id)
         self._zones_in.add((zone.fabric,), zone.id)
         if zone.zone_type is ZoneType.DEFAULT:
             self._defaults_in.add((zone.fabric,), zone.id)
@@ -309,7 +312,8 @@ class FabricIndex(CompositionIndex):
             self.work += 1 + len(named)
 
     def _follow(self, endpoint_id: str, before: Endpoint | None, after: Endpoint | None) -> None:
-        if _meaning(before) != _meaning(after):
+        named = self.zones or self.connections
+        if named and _meaning(before) != _meaning(after):
             self._refresh_all(self.zones_of(endpoint_id) | self.connections_of(endpoint_id))
 
     def _refresh_all(self, holders: frozenset[str]) -> None:
@@ -319,7 +323,7 @@ class FabricIndex(CompositionIndex):
     def _refresh(self, holder: str) -> None:
         before = self._effects.get(holder, _NOTHING)
         after = self._read_effects(holder)
-        if before == after:
+        if before is after or before == after:
             self.work += 1
             return
         self._effects.pop(holder, None)
@@ -335,6 +339,7 @@ class FabricIndex(CompositionIndex):
             self._zone_parts.add(unit, holder, member)
         self._connections_of_unit.remove(before.granted - after.granted, holder)
         self._connections_of_unit.add(after.granted - before.granted, holder)
+        self._hosts_moved(holder, before.hosts - after.hosts, after.hosts - before.hosts)
         self.work += sum(len(x.reach) + len(x.parts) + len(x.granted) for x in (before, after))
         if after != _NOTHING:
             self._effects[holder] = after
@@ -349,7 +354,11 @@ class FabricIndex(CompositionIndex):
         grant = self.vppb_grants.get(holder)
         if grant is None:
             return _NOTHING
-        return _Effects(frozenset({(grant.unit, grant.host)}), frozenset({(grant.unit, grant.id)}))
+        return _Effects(
+            frozenset({(grant.unit, grant.host)}),
+            frozenset({(grant.unit, grant.id)}),
+            hosts=frozenset({grant.host}),
+        )
 
     def _zone_effects(self, zone: Zone) -> _Effects:
         if not zone.endpoints:
@@ -360,6 +369,7 @@ class FabricIndex(CompositionIndex):
         return _Effects(
             frozenset((unit, host) for unit, _ in parts for host in hosts if grants),
             parts if zone.zone_type is ZoneType.ENDPOINTS else frozenset(),
+            hosts=frozenset(hosts) if reach.routes(zone) else frozenset(),
         )
 
     def _connection_effects(self, connection: Connection) -> _Effects:
@@ -367,7 +377,9 @@ class FabricIndex(CompositionIndex):
         hosts = reach.connection_hosts(connection, self)
         grants = self.facts(connection.fabric).kind is not FabricKind.REACH
         return _Effects(
-            frozenset((unit, host) for unit in units for host in hosts if grants), granted=units
+            frozenset((unit, host) for unit in units for host in hosts if grants),
+            granted=units,
+            hosts=frozenset(hosts),
         )
 
 

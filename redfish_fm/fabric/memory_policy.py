@@ -82,6 +82,12 @@ class Room:
         return found
 
     @property
+    def parts_left(self) -> int:
+        """How many parts it has left at the most, of whatever sizes."""
+        numbers = sum(source.free_parts for source in self.appliance.sources)
+        return max(0, numbers + len(self.appliance.fixed) - len(self.taken))
+
+    @property
     def left_mib(self) -> int:
         """What is left of it after what was taken."""
         return self.appliance.free_mib - sum(part.size_mib for part in self.taken)

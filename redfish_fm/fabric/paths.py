@@ -13,6 +13,9 @@ from redfish_fm.fabric.binding_index import VcsFact
 SwitchKey = tuple[str, str]
 """(fabric, switch): switches of different fabrics never share a port."""
 
+BESIDE = ""
+"""The fabric of what stands for a switch where nobody knows of any: a zone of blocks."""
+
 LANE_MB_S = {1: 250, 2: 500, 3: 985, 4: 1969, 5: 3938, 6: 7563}
 """PCIe generation -> what a lane carries per direction: 8b/10b, 128b/130b, 242/256 flits."""
 

@@ -15,6 +15,7 @@ from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place as BindPlace
 from redfish_fm.fabric.paths import by_id
+from redfish_fm.fabric.placement_held import Left, left_of
 from redfish_fm.fabric.placement_market import Market
 from redfish_fm.fabric.placement_reach import Reach, Stand
 from redfish_fm.fabric.placement_reasons import Refused, reasons
@@ -55,13 +56,16 @@ def place(
     refused = _named(market)
     if refused:
         return Rejections(tuple(refused))
-    wishes: tuple[AnyWish, ...] = (*request.devices, *request.memory)
+    left = Left(request.devices, request.memory)
+    if request.held is not None:
+        left = left_of(Reach(market, _stand_of_system(market)))
+    wishes: tuple[AnyWish, ...] = (*left.devices, *left.memory)
     found = _Found()
     for stands in _stands(market, found):
         _examine(market, stands, wishes, found)
     if found.best is None:
         return found.rejections()
-    return _answer(market, found.best)
+    return replace(_answer(market, found.best), kept=left.kept)
 
 
 # -- examining hosts ---------------------------------------------------------------------------
@@ -180,9 +184,13 @@ def _stands(market: Market, found: _Found) -> Iterator[_Alike]:
     """Yield the hosts to examine; those that will not do at once are refused in `found`."""
     request, index = market.request, market.index
     if request.system is not None:
-        system = index.compositions.get(request.system)
-        host = request.system if system is None or system.host is None else system.host
-        yield _Alike(iter([Stand(host, place_of(index, host))]), 1)
+        stand = _stand_of_system(market)
+        brings = min(index.blocks_of_host(stand.host), key=by_id, default=None)
+        lack = _lack(request.compute, _machine(index, brings))
+        if lack is not None:
+            found.hosts.append(replace(lack, candidate=stand.host))
+            return
+        yield _Alike(iter([stand]), 1)
         return
     named = [block for block in _named_blocks(market) if block.computes]
     if request.compute.host is not None and not named:
@@ -197,12 +205,28 @@ def _stands(market: Market, found: _Found) -> Iterator[_Alike]:
     yield from _any_host(market, found)
 
 
+def _stand_of_system(market: Market) -> Stand:
+    """Return where the system stands that is changed or expanded."""
+    index, name = market.index, market.request.system or ""
+    system = index.compositions.get(name)
+    host = name if system is None or system.host is None else system.host
+    return Stand(host, place_of(index, host))
+
+
+def _machine(index: FabricIndex, brings: str | None) -> MachineSort:
+    """Return what the host is that a block brings; of one without a block nothing is known."""
+    if brings is None:
+        return MachineSort("", 0, 0)
+    block = index.blocks[brings]
+    return MachineSort(block.model, block.core_count, block.capacity_mib)
+
+
 def _one_host(market: Market, block: Block, found: _Found) -> Iterator[_Alike]:
     wish, host = market.request.compute, block.host or ""
     if not market.takable(block):
         found.hosts.append(_host_row(wish, host, Reason.HOST_TAKEN))
         return
-    sort = MachineSort(block.model, block.core_count, block.capacity_mib)
+    sort = _machine(market.index, block.id)
     lack = _lack(wish, sort)
     if lack is not None:
         found.hosts.append(replace(lack, candidate=host))
@@ -232,10 +256,14 @@ def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
         for sort in fitting:
             yield _Alike(_machines(market, places, sort, found), len(places))
     found.hosts += lacking.values()
+    kept = shelves.kept()
     if not found.hosts and not found.examined:
         unreached = bool(looks) and bool(_named_blocks(market))
-        reason = Reason.NO_PATH if unreached else Reason.HOST_TAKEN
-        found.hosts.append(_host_row(wish, "", reason, 1, 0))
+        taken = Reason.HOST_IN_USE if kept else Reason.HOST_TAKEN
+        found.hosts.append(_host_row(wish, "", Reason.NO_PATH if unreached else taken, 1, 0))
+    if kept:
+        row = _host_row(wish, market.index.blocks[kept[0]].host or "", Reason.HOST_IN_USE)
+        found.hosts.append(replace(row, alike=len(kept) - 1))
 
 
 def _near_named(market: Market, places: Sequence[Standing]) -> Sequence[Standing]:
@@ -338,7 +366,8 @@ def _answer(market: Market, best: _Candidate) -> Placement:
                 chunks.append(
                     Found(part.block, part.chunk, part.size_mib, met.wish.name, part.copy)
                 )
-    devices = tuple(met.blocks for met in best.met if isinstance(met.wish, Wish))
+    wholes = [met for met in best.met if isinstance(met.wish, Wish)]
+    devices = tuple(met.blocks for met in wholes)
     named = [block.id for block in _named_blocks(market) if not block.computes]
     chosen = [block for blocks in devices for block in blocks]
     homes = [part.block for met in best.met for part in met.parts]
@@ -352,4 +381,5 @@ def _answer(market: Market, best: _Candidate) -> Placement:
         tuple(cuts),
         tuple(chunks),
         best.latency_ns,
+        tuple(met.wish.name for met in wholes),
     )

@@ -9,15 +9,15 @@ from collections.abc import Container, Sequence
 from itertools import islice
 from math import prod
 
-from redfish_fm.fabric.block_rules import check_blocks
+from redfish_fm.fabric.block_rules import OUT_OF_USE, check_blocks
 from redfish_fm.fabric.cases import TargetStatus
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
 from redfish_fm.fabric.memory_policy import legs_of
 from redfish_fm.fabric.model import Place as BindPlace
 from redfish_fm.fabric.model import VppbId
-from redfish_fm.fabric.paths import SwitchKey
+from redfish_fm.fabric.part_index import Part
+from redfish_fm.fabric.paths import BESIDE, SwitchKey
 from redfish_fm.fabric.placement_values import Request
 from redfish_fm.fabric.stock import Appliance, Sort
 
@@ -81,19 +81,24 @@ class Market:
         system = self.index.compositions.get(self.request.system or "")
         return () if system is None else system.blocks
 
+    def part(self, name: str) -> Part | None:
+        """Return a part of a pool; None: it is none, or not there any more."""
+        index = self.index
+        return index.chunks.get(name) or index.regions.get(name) or index.volumes.get(name)
+
     def _alive(self, block: Block) -> bool:
         """Return whether any part of a shared block can be used, as far as is known."""
         units = {inner for unit in block.units for inner in (unit, *self.index.units_within(unit))}
         ends = {end for unit in units for end in self.index.endpoints_of_unit(unit)}
         told = [self._status(end) for end in sorted(ends)]
         self.index.work += len(told)
-        gone = [state in UNAVAILABLE_STATES or health == "Critical" for state, health in told]
+        gone = [state in OUT_OF_USE or health == "Critical" for state, health in told]
         return not gone or not all(gone)
 
     def available(self, sort: Sort) -> Sequence[str]:
         """Return the first blocks of a sort that may be taken: as many as the request can need.
 
-        What the client named itself is not offered a second time.
+        What the client named itself, or the system has, is not offered a second time.
         """
         if sort not in self._sorts:
             before = self.refused
@@ -106,10 +111,11 @@ class Market:
 
     def _first(self, sort: Sort) -> list[str]:
         found: list[str] = []
+        own = frozenset(self.own_blocks())
         for name in self.index.shelves.ids(sort):
             if len(found) == self._limit:
                 break
-            if name in self._named:
+            if name in self._named or name in own:
                 self.refused += 1
             elif self.takable(self.index.blocks[name]):
                 found.append(name)
@@ -123,6 +129,8 @@ class Market:
     def free_vppbs(self, host: str, switch: SwitchKey) -> int:
         """Return how many more things the host can bind at a switch, up to `binds_max`."""
         fabric, name = switch
+        if fabric == BESIDE:
+            return self.binds_max
         places = (
             VppbId(name, vcs.vcs, number)
             for vcs in self.index.vcs_of_host(fabric, host, name)

@@ -94,6 +94,8 @@ class Reach:
                 self.market.index.work += 1
                 if self.way(sort.switches) != way or not suits(sort, wish):
                     continue
+                if wish.at not in (None, switch) or sort.domain in wish.apart:
+                    continue
                 if budget is None or self.latency_ns(sort) <= budget:
                     found.setdefault(switch, []).append(sort)
         for row in found.values():
@@ -124,7 +126,9 @@ class Reach:
         for switch, way in self.ways.items():
             for each in self.market.appliances(switch, wish.kind):
                 self.market.index.work += 1
-                if self.way(each.switches) != way:
+                if self.way(each.switches) != way or each.domain in wish.apart:
+                    continue
+                if wish.at and each.block not in wish.at:
                     continue
                 latency = way.latency_ns + each.latency_ns
                 if budget is None or latency <= budget:
@@ -203,6 +207,7 @@ def suits(sort: Sort, wish: Wish) -> bool:
         and wish.manufacturer in (None, sort.manufacturer)
         and sort.capacity_mib >= wish.capacity_mib_min
         and sort.bandwidth_mb_s >= wish.bandwidth_mb_s_min
+        and sort.core_count >= wish.core_count_min
     )
 
 

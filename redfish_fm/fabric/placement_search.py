@@ -90,7 +90,22 @@ def give_back(reach: Reach, met: Met) -> None:
 
 def _possible(reach: Reach, wishes: Sequence[AnyWish]) -> bool:
     """Return whether the wishes could be met together, but for their own conditions."""
-    return can_supply([_demand(reach, wish) for wish in wishes], reach.vppbs)
+    if not can_supply([_demand(reach, wish) for wish in wishes], reach.vppbs):
+        return False
+    sizes = [_demand_mib(reach, wish) for wish in wishes if isinstance(wish, MemoryWish)]
+    return not sizes or can_supply(sizes, {_ANY: sum(amount for amount, _ in sizes)})
+
+
+_ANY = ""
+"""The gate of what is limited by capacity alone."""
+
+
+def _demand_mib(reach: Reach, wish: MemoryWish) -> tuple[int, list[tuple[Supplier[str], int]]]:
+    """Return what a wish takes of capacity: of the same appliances, but not by number."""
+    legs, count = legs_of(wish)
+    amount = legs * count * wish.capacity_mib
+    rooms = reach.rooms(wish)
+    return amount, [(Supplier(room.appliance.block, _ANY, room.left_mib), amount) for room in rooms]
 
 
 def _demand(reach: Reach, wish: AnyWish) -> tuple[int, list[tuple[Supplier[SwitchKey], int]]]:
@@ -110,5 +125,6 @@ def _from_room(reach: Reach, room: Room, wish: MemoryWish) -> tuple[Supplier[Swi
     legs, count = legs_of(wish)
     more = reach.market.request.allow_overprovisioning
     most = room.most(wish, count if legs > 1 else wish.count, more=more)
-    # How many parts of other sizes it has is another question: the gate alone limits all together.
-    return Supplier(room.appliance.block, room.switch, reach.vppbs[room.switch]), most
+    # Whatever their sizes, all wishes together get no more parts of it than it has left.
+    limit = min(reach.vppbs[room.switch], room.parts_left)
+    return Supplier(room.appliance.block, room.switch, limit), most

@@ -8,6 +8,8 @@ the host to the device, bandwidths in MB/s per direction.
 from dataclasses import dataclass
 from enum import Enum
 
+from redfish_fm.fabric.paths import SwitchKey
+
 
 class MemoryPolicy(Enum):
     """How the parts of one memory wish lie on appliances; values of our OEM schema."""
@@ -35,10 +37,15 @@ class Wish:
     manufacturer: str | None = None
     capacity_mib_min: int = 0
     bandwidth_mb_s_min: int = 0
+    core_count_min: int = 0
     latency_ns_max: int | None = None
     same_switch: bool = False
     spread: bool = False
     name: str = ""
+    at: SwitchKey | None = None
+    """The only switch that will do, because the system has some of it there."""
+    apart: frozenset[str] = frozenset()
+    """Failure domains that will not do, because the system has some of it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,10 @@ class MemoryWish:
     policy: MemoryPolicy = MemoryPolicy.ONE_APPLIANCE
     latency_ns_max: int | None = None
     name: str = ""
+    at: frozenset[str] = frozenset()
+    """The only appliances that will do, because the system has some of it there; empty: any."""
+    apart: frozenset[str] = frozenset()
+    """Failure domains that will not do, because the system has some of it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,9 @@ class Request:
     latency_ns_max: int | None = None
     allow_overprovisioning: bool = False
     reservation: str | None = None
+    held: tuple[str, ...] | None = None
+    """The wishes say what `system` shall have: these blocks of it count for them, and its parts of
+    pools. None: they say what it is to get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +149,10 @@ class Placement:
     chunks: tuple[Found, ...] = ()
     latency_ns: int = 0
     """Of the farthest thing chosen."""
+    wished: tuple[str, ...] = ()
+    """The name of the wish that each of `devices` is for."""
+    kept: tuple[str, ...] = ()
+    """Blocks that the system had already and that meet wishes, or have parts that do."""
 
 
 class Group(Enum):
@@ -162,6 +180,7 @@ class Reason(Enum):
     CORES = "not enough processor cores"
     HOST_MEMORY = "not enough memory in the host"
     HOST_TAKEN = "the host is in another system, or reserved"
+    HOST_IN_USE = "a zone, Connection or vPPB of somebody names the host"
     BLOCK = "the named block can not be taken"
     NO_HOST = "no such host"
 

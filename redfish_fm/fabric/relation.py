@@ -21,8 +21,13 @@ class Relation(Generic[K, V]):
 
     def add(self, keys: Iterable[K], value: V) -> None:
         """Relate every key to `value`."""
+        rows = self._rows
         for key in keys:
-            self._rows.setdefault(key, set()).add(value)
+            row = rows.get(key)
+            if row is None:
+                rows[key] = {value}
+            else:
+                row.add(value)
 
     def remove(self, keys: Iterable[K], value: V) -> None:
         """Undo `add`. Pairs that do not exist are ignored."""

@@ -32,6 +32,7 @@ class Sort:
     domain: str | None
     switches: tuple[SwitchKey, ...]
     depth: int = 0
+    core_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,12 @@ class Machine:
     place: Place
 
 
-Entry = Sort | Appliance | Machine
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The compute block of a host that somebody's zone, connection or vPPB names: no candidate."""
+
+
+Entry = Sort | Appliance | Machine | Kept
 Load = tuple[SwitchKey, int]
 """What a block that is in use may put on the uplinks of its switch, in MB/s."""
 
@@ -123,6 +129,7 @@ class Shelves:
         self._machines: dict[tuple[Place, MachineSort], list[str]] = {}
         self._machine_sorts: Relation[Place, MachineSort] = Relation()
         self._places_at: Relation[SwitchKey, Place] = Relation()
+        self._kept: list[str] = []
         self._loads: dict[str, Load] = {}
         self._load_mb_s: dict[SwitchKey, int] = {}
         self._looks = _Looks()
@@ -153,6 +160,9 @@ class Shelves:
             self._places_at.add((way.switch for way in entry.place.ways), entry.place)
             self._looks.changed((entry.place,))
             return
+        if isinstance(entry, Kept):
+            insort(self._kept, block_id, key=by_id)
+            return
         if isinstance(entry, Sort):
             insort(self._ids.setdefault(entry, []), block_id, key=by_id)
             self._sorts.add(((at, entry.kind) for at in entry.switches), entry)
@@ -169,6 +179,9 @@ class Shelves:
                 self._machine_sorts.remove((entry.place,), entry.sort)
             if not self._machine_sorts.count(entry.place):
                 self._places_at.remove((way.switch for way in entry.place.ways), entry.place)
+            return
+        if isinstance(entry, Kept):
+            del self._kept[bisect_left(self._kept, by_id(block_id), key=by_id)]
             return
         if isinstance(entry, Appliance):
             self._appliances.remove(((at, entry.kind) for at in entry.switches), block_id)
@@ -218,6 +231,10 @@ class Shelves:
     def machines(self, place: Place, sort: MachineSort) -> Sequence[str]:
         """Return the compute blocks of the free hosts of a place, by id."""
         return self._machines.get((place, sort), ())
+
+    def kept(self) -> Sequence[str]:
+        """Return the compute blocks of hosts that only a zone, connection or vPPB has, by id."""
+        return self._kept
 
     def looks(self) -> Iterator[Sequence[Place]]:
         """Yield the places where hosts are free, those that look alike together, by id."""

@@ -11,10 +11,11 @@ from redfish_fm.fabric import reach
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import PartKind
-from redfish_fm.fabric.paths import SwitchKey, by_id, ways_of
+from redfish_fm.fabric.paths import SwitchKey, Way, by_id, switch_order, ways_of
 from redfish_fm.fabric.stock import (
     Appliance,
     Entry,
+    Kept,
     Load,
     Machine,
     MachineSort,
@@ -41,17 +42,25 @@ def entry_of(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | Non
     """Return what a block is to be shelved as, None where it is not free, and what it loads."""
     if block.withdrawn:
         return None, None
-    if block.sharing:
+    if block.sharing and block.pools:
         return appliance_of(index, block), None
-    taken = bool(index.compositions_of_block(block.id) or index.consumers_of_block(block.id))
+    taken = _is_taken(index, block)
     if block.host is not None:
-        free = not taken and not index.compositions_of_host(block.host)
-        return (machine_of(index, block) if free else None), None
+        if taken or index.compositions_of_host(block.host):
+            return None, None
+        return (Kept() if index.holders_of_host(block.host) else machine_of(index, block)), None
     sort = sort_of(index, block)
-    if not taken and not index.holders_of_units(block.units):
+    if not taken and (block.sharing or not index.holders_of_units(block.units)):
         return sort, None
     load = (sort.switches[0], sort.bandwidth_mb_s) if sort.switches else None
     return None, load
+
+
+def _is_taken(index: FabricIndex, block: Block) -> bool:
+    """Return whether no further composition can have the block."""
+    count = len(index.compositions_of_block(block.id))
+    shared = block.sharing and (block.compositions_max is None or count < block.compositions_max)
+    return bool(count and not shared) or bool(index.consumers_of_block(block.id))
 
 
 def sort_of(index: FabricIndex, block: Block) -> Sort:
@@ -66,6 +75,7 @@ def sort_of(index: FabricIndex, block: Block) -> Sort:
         block.domain,
         _switches(index, block),
         min((len(index.units_above(unit)) for unit in block.units), default=0),
+        block.core_count,
     )
 
 
@@ -86,11 +96,19 @@ def machine_of(index: FabricIndex, block: Block) -> Machine:
 def place_of(index: FabricIndex, host: str) -> Place:
     """Return where a host stands."""
     ways = ways_of(index.vcss_of_host(host))
-    vppbs = (
+    vppbs = [
         sum(vcs.vppb_count for vcs in index.vcs_of_host(fabric, host, switch))
         for fabric, switch in ways
-    )
-    return Place(tuple(ways.values()), tuple(vppbs))
+    ]
+    # What a block that brings a host is plugged into is what it reaches besides.
+    beside = [at for name in index.blocks_of_host(host) for at in index.blocks[name].switches]
+    more = sorted({at for at in beside if at not in ways}, key=switch_order)
+    found = (*ways.values(), *(Way(at, at, 1, 0, (), None) for at in more))
+    return Place(found, (*vppbs, *(BESIDE_VPPBS for _ in more)))
+
+
+BESIDE_VPPBS = 4096
+"""Where no switch is known nothing is bound: as many as a system can be asked to have."""
 
 
 def appliance_of(index: FabricIndex, block: Block) -> Appliance:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from redfish_fm.fabric.model import BindTarget, PartKind, PortId, Qos, VppbId
+from redfish_fm.values import value_class
 
 
 class Role(Enum):
@@ -83,7 +84,7 @@ class ZoneType(Enum):
     RESOURCE_BLOCKS = "ZoneOfResourceBlocks"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Zone:
     """One Redfish Zone. `endpoints` keeps the client's order; duplicates are a violation."""
 

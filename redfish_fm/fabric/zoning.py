@@ -334,6 +334,8 @@ def _keys(
 
 def _new(case: Case, known: set[object]) -> list[Violation]:
     findings = list(_findings(case))
+    if not findings:
+        return []
     return _to_blame(findings, [finding for finding in findings if finding.key not in known])
 
 

@@ -42,7 +42,8 @@ class Recipe:
     `parts` are chunks that are there already (fixed logical devices) and are granted as they are.
     `mirrors` are groups of positions among the parts and then the carvings: copies of each other.
     `shared` are regions that others may have too, each with the access it is granted with: they are
-    not held, and stay when the composition goes.
+    not held, and stay when the composition goes. `places` is block -> JSON pointer to where the
+    request names it, or asks for what it brings; `asked` the same of each part and then carving.
     """
 
     host: str
@@ -51,6 +52,8 @@ class Recipe:
     parts: tuple[str, ...] = ()
     mirrors: tuple[tuple[int, ...], ...] = ()
     shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
 
 
 @dataclass

@@ -7,10 +7,11 @@ and ActivePool. Everything here is derived when it is read, never stored.
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from redfish_fm.fabric.block_rules import holders_outside
+from redfish_fm.fabric.block_rules import OUT_OF_USE, holders_outside
 from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
+from redfish_fm.fabric.values import VppbGrant
 from redfish_fm.mapping.read_compositions import UNASSIGNED
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
@@ -57,7 +58,9 @@ def _state(
     status: Mapping[str, Any],
     busy: Callable[[str], str | None],
 ) -> CompositionState:
-    if status.get("State") in UNAVAILABLE_STATES or status.get("Health") == "Critical":
+    # A host that is off can be composed all the same; a device without power can not.
+    gone = UNAVAILABLE_STATES if block.computes else OUT_OF_USE
+    if status.get("State") in gone or status.get("Health") == "Critical":
         return CompositionState.UNAVAILABLE
     if any(busy(composition) for composition in compositions):
         return CompositionState.COMPOSING
@@ -75,7 +78,9 @@ def _pool(index: FabricIndex, block: Block, compositions: frozenset[str]) -> str
     if compositions or index.consumers_of_block(block.id):
         return "Active"
     outside = not block.sharing and holders_outside(index, block)
-    return UNASSIGNED if outside or block.withdrawn else "Free"
+    # A host that was given more in place is not taken whole besides.
+    expanded = block.host is not None and index.compositions_of_host(block.host)
+    return UNASSIGNED if outside or expanded or block.withdrawn else "Free"
 
 
 def pool_members(index: FabricIndex, uri: str) -> list[str]:
@@ -88,6 +93,16 @@ def pool_members(index: FabricIndex, uri: str) -> list[str]:
     ]
 
 
+def pool_counts(index: FabricIndex) -> dict[tuple[str, str], int]:
+    """Return how many blocks there are by type and Pool; costs all blocks."""
+    found: dict[tuple[str, str], int] = {}
+    for name, block in index.blocks.items():
+        pool = _pool(index, block, index.compositions_of_block(name))
+        kind = "+".join(sorted(each.value for each in block.types))
+        found[kind, pool] = found.get((kind, pool), 0) + 1
+    return found
+
+
 def blocks_concerned(value: object) -> set[str]:
     """Return the blocks that show something else once `value` comes or goes."""
     if isinstance(value, Block):
@@ -97,8 +112,17 @@ def blocks_concerned(value: object) -> set[str]:
 
 def blocks_of_endpoints(index: FabricIndex, endpoints: Set[str]) -> set[str]:
     """Return the blocks that have what the endpoints give access to, a part of it or all."""
-    known = (index.endpoints[uri] for uri in endpoints if uri in index.endpoints)
-    return blocks_near(index, {unit for endpoint in known for unit in endpoint.units})
+    known = [index.endpoints[uri] for uri in endpoints if uri in index.endpoints]
+    hosts = {endpoint.host for endpoint in known if endpoint.host is not None}
+    near = blocks_near(index, {unit for endpoint in known for unit in endpoint.units})
+    return near.union(*map(index.blocks_of_host, hosts))
+
+
+def blocks_by_hand(index: FabricIndex, grant: VppbGrant | None) -> set[str]:
+    """Return the blocks of what a client bound to a vPPB itself: of the unit and of the host."""
+    if grant is None:
+        return set()
+    return blocks_near(index, {grant.unit}) | index.blocks_of_host(grant.host)
 
 
 def blocks_near(index: FabricIndex, units: Set[str]) -> set[str]:

@@ -7,6 +7,7 @@ block whose units are two ways to it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from redfish_fm.fabric.composition import Block, BlockType
 from redfish_fm.fabric.model import Attachment, Device, DeviceKind, Host, Inventory, PortId
@@ -103,9 +104,10 @@ def _inside(out: Rendering) -> Mapping[str, list[str]]:
     """Return the members of every collection of memory modules and of host processors."""
     found: dict[str, list[str]] = {}
     for uri in out.documents:
-        parent = uri.rpartition("/")[0]
-        if parent.endswith(("/Memory", "/Processors")):
-            found.setdefault(parent, []).append(uri)
+        if "/Memory/" in uri or "/Processors/" in uri:
+            parent = uri.rpartition("/")[0]
+            if parent.endswith(("/Memory", "/Processors")):
+                found.setdefault(parent, []).append(uri)
     return found
 
 
@@ -169,14 +171,14 @@ def _put_device(
     if device.attachment is Attachment.SUBSYSTEM:
         storage = storage_uri(ports[0].switch)
         pool = uris.STORAGE_POOL.format(storage=ports[0].switch, pool=device.id)
-        _put_shared(out, device, storage, (pool,), switches, Storage=refs([storage]))
+        _put_shared(out, device, storage, (pool,), switches, Storage=[storage])
         return
     if device.attachment is Attachment.MLD:
         modules = inside.get(uris.MODULES.format(chassis=device.id), ())
         names = (POOL_DOMAIN, *(ld.id for ld in device.lds))
         domains = (uris.DOMAIN.format(chassis=device.id, domain=name) for name in names)
         pools = (device_uri(device), *domains)
-        _put_shared(out, device, device_uri(device), pools, switches, Memory=refs(modules))
+        _put_shared(out, device, device_uri(device), pools, switches, Memory=modules)
         return
     for block_id, name, units in _taken_whole(device, ports):
         _put_whole(out, device, block_id, name, units, switches)
@@ -218,10 +220,10 @@ def _put_whole(
     )
     out.facts.parts_of[uri] = min(units)
     named = _LINKED.get(device.kind)
-    linked = {named: refs([core_uri(device)])} if named else {}
+    linked = {named: [core_uri(device)]} if named else {}
     storage = drive_storage_uri(device)
     if device.kind is DeviceKind.NVME and storage in out.documents:
-        linked["Storage"] = refs([storage])
+        linked["Storage"] = [storage]
     _put(out, uri, device, name, _UNUSED, linked)
 
 
@@ -231,7 +233,7 @@ def _put_shared(
     unit: str,
     pools: Iterable[str],
     switches: tuple[tuple[str, str], ...],
-    **linked: list[dict[str, str]],
+    **linked: Sequence[str],
 ) -> None:
     uri, facts = uris.RESOURCE_BLOCK.format(block=device.id), out.facts
     facts.blocks[uri] = Block(
@@ -259,21 +261,29 @@ def _put(
     uri: str,
     device: Device,
     name: str,
-    status: dict[str, object],
-    linked: dict[str, list[dict[str, str]]],
+    status: Mapping[str, object],
+    linked: Mapping[str, Sequence[str]],
 ) -> None:
-    chassis = chassis_uri(device)
-    out.put(
-        uri,
-        "ResourceBlock",
-        name,
-        ResourceBlockType=[TYPES[device.kind].value],
-        Status=OK,
-        CompositionStatus=status,
-        Pool="Free",
-        Links={"Chassis": refs([chassis] if chassis in out.documents else [])},
-        **linked,
+    chassis = [chassis_uri(device)] if chassis_uri(device) in out.documents else []
+    out.put_later(
+        uri, "ResourceBlock", name, _properties, TYPES[device.kind], status, chassis, linked
     )
+
+
+def _properties(
+    brings: BlockType,
+    status: Mapping[str, object],
+    chassis: Sequence[str],
+    linked: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    return {
+        "ResourceBlockType": [brings.value],
+        "Status": OK,
+        "CompositionStatus": status,
+        "Pool": "Free",
+        "Links": {"Chassis": refs(chassis)},
+        **{name: refs(found) for name, found in linked.items()},
+    }
 
 
 # -- zones of blocks ---------------------------------------------------------------------------
@@ -290,12 +300,10 @@ def _render_zones(out: Rendering) -> None:
         hosts.setdefault(frozenset(switches), []).append(host)
     found = [uris.RESOURCE_ZONE.format(zone=number) for number in range(1, len(hosts) + 1)]
     render_capabilities(out, found)
+    places = _places(out.facts.blocks.values())
     for uri, (reached, named) in zip(found, hosts.items(), strict=True):
-        blocks = [
-            block.id
-            for block in out.facts.blocks.values()
-            if block.host in named or reached.intersection(block.switches)
-        ]
+        members = {each for place in (*reached, *named) for each in places.get(place, ())}
+        blocks = [block for _, block in sorted(members)]
         out.put(
             uri,
             "Zone",
@@ -305,3 +313,12 @@ def _render_zones(out: Rendering) -> None:
             Links={"ResourceBlocks": refs(blocks)},
             **capabilities([uri]),
         )
+
+
+def _places(blocks: Iterable[Block]) -> dict[object, list[tuple[int, str]]]:
+    """Return (number, Id) of the blocks at each switch, and of each host, numbered in order."""
+    places: dict[object, list[tuple[int, str]]] = {}
+    for number, block in enumerate(blocks):
+        for place in (*block.switches, block.host):
+            places.setdefault(place, []).append((number, block.id))
+    return places

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from redfish_fm.fabric.blast_radius import Harm, Outage, Suffering, suffering
+from redfish_fm.fabric.block_rules import OUT_OF_USE
 from redfish_fm.fabric.composition import Composition
 from redfish_fm.fabric.health import Condition, Health, HealthGraph
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
 from redfish_fm.fabric.relation import Relation
 from redfish_fm.fabric.values import Endpoint
 from redfish_fm.mapping import conditions
@@ -21,8 +21,6 @@ CONDITIONS_MAX = 32
 """What is wrong with one thing that a system has: of more, the worst count."""
 
 _OFFLINE = "UnavailableOffline"
-_GONE = UNAVAILABLE_STATES | {"StandbyOffline"}
-"""States of a device or part that nobody can use: also one without power."""
 _STATES = {Harm.LOST: _OFFLINE, Harm.DEGRADED: "Degraded"}
 """What a system shows for it; else it is as its host is."""
 
@@ -48,6 +46,7 @@ class CompositionHealth:
         self._states = states
         self._index = FabricIndex()
         self._parts: dict[str, frozenset[str]] = {}
+        self._feeling: dict[str, tuple[str, ...]] = {}
         self._systems_of: Relation[str, str] = Relation()
         self._touched: set[str] = set()
 
@@ -75,20 +74,27 @@ class CompositionHealth:
                 yield Judged(uri, None, (), there=False)
 
     def _learn(self, uri: str) -> None:
-        """Note what the system has, and let it have a HealthRollup."""
+        """Note what the system has, and let it and its host have a HealthRollup of it."""
         composition = self._index.compositions.get(uri)
         before = self._parts.pop(uri, None)
         after = frozenset() if composition is None else frozenset(self._things(composition))
         self._systems_of.remove((before or frozenset()) - after, uri)
         self._systems_of.add(after, uri)
         node = blocks_of(uri)
+        if composition is None and before is not None:
+            self._graph.set_own(node)
         if composition is not None:
             self._parts[uri] = after
-            if before is None:
-                self._graph.link(node, uri)
-        elif before is not None:
-            self._graph.set_own(node)
-            self._graph.unlink(node, uri)
+        wished = () if composition is None else dict.fromkeys((uri, composition.host or uri))
+        linked = self._feeling.pop(uri, ())
+        for each in linked:
+            if each not in wished:
+                self._graph.unlink(node, each)
+        for each in wished:
+            if each not in linked:
+                self._graph.link(node, each)
+        if wished:
+            self._feeling[uri] = tuple(wished)
 
     def _things(self, composition: Composition) -> Iterator[str]:
         """Yield everything that says how the composition is."""
@@ -116,11 +122,11 @@ class CompositionHealth:
         else:
             told |= {conditions.link_down(each.id) for each in offline} if found.lost else set()
             own, state = {*_weighed(told, found, self._index)}, _STATES.get(found.harm)
+        self._graph.set_own(blocks_of(composition.id), own)
         if composition.expands:
-            # A physical host is what it is, and shows what became of all that it was granted.
+            # A physical host is what it is itself; what it has another copy of is not its own.
             own, state = own & told, None
         ordered = tuple(sorted(own, key=lambda each: (-each.severity.rank, each.origin, each.told)))
-        self._graph.set_own(blocks_of(composition.id), ordered)
         return Judged(composition.id, state, ordered)
 
     def _outage(self, composition: Composition, offline: Iterable[Endpoint]) -> Outage:
@@ -136,8 +142,8 @@ class CompositionHealth:
             index.chunks.keys() | index.regions.keys() | index.volumes.keys()
         )
         return Outage(
-            units=frozenset(each for each in units if self._states(each) in _GONE),
-            parts=frozenset(each for each in parts if self._states(each) in _GONE),
+            units=frozenset(each for each in units if self._states(each) in OUT_OF_USE),
+            parts=frozenset(each for each in parts if self._states(each) in OUT_OF_USE),
             vcss=frozenset(
                 (vcs.switch, vcs.vcs)
                 for vcs in (index.vcss_of_host(composition.host or "") if ports else ())

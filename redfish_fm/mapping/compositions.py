@@ -5,8 +5,8 @@ own; a physical host that is expanded keeps its document and gets an overlay. Wh
 comes, it becomes a Recipe here, and mapping.assembly makes the zones, connections and parts.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -94,6 +94,7 @@ def lay_composition(
         reservation=reservation,
         status=tip.status,
         at=at,
+        named=recipe.places,
     )
     if violations:
         raise to_error(violations)
@@ -116,8 +117,12 @@ def change(
     *,
     at: str = "/Links/ResourceBlocks",
     carvings: Recipe | None = None,
+    places: Mapping[str, str] | None = None,
 ) -> Draft:
-    """Return the draft after which the system is made of `blocks`; the rest stays untouched."""
+    """Return the draft after which the system is made of `blocks`; the rest stays untouched.
+
+    `places` tells where the request names blocks that are not in a list at `at`.
+    """
     before = target.blocks
     added = [block for block in blocks if block not in before]
     gone = [block for block in before if block not in blocks]
@@ -131,6 +136,7 @@ def change(
         reservation=None,
         status=tip.status,
         at=at,
+        named=places,
     )
     if violations:
         raise to_error(violations)
@@ -141,6 +147,7 @@ def change(
         if gone:
             target = _give_back(laid, target, gone, tip, actor)
         recipe = carvings or Recipe(_host_of(target, blocks, tip), tuple(blocks))
+        recipe = replace(recipe, places={**recipe.places, **(places or {})})
         _assemble(laid, target, recipe, tip, actor, at)
         return laid.merged(OutcomeKind.CHANGED, target.uri, added)
 
@@ -172,8 +179,11 @@ def _assemble(
     index = tip.index
     known = [index.blocks[block] for block in recipe.blocks if block in index.blocks]
     parts = {part: home_of(part, tip) for part in recipe.parts}
-    with ToldOfBlocks(known, at, assembly, tip):
+    told = ToldOfBlocks(known, at, recipe.places, assembly, tip)
+    with told:
         parts |= assembly.carve(recipe.carvings)
+    for part, place in zip(parts, recipe.asked, strict=False):
+        told.add((part, parts[part]), place)
     holdings.mirror([*parts], recipe.mirrors)
     for part in parts:
         holdings.uris[kind_of(part, tip)].append(part)
@@ -189,8 +199,10 @@ def _assemble(
                 units.setdefault(fabric, []).append(unit)
     joined = {fabric: assembly.zone_in(fabric, holdings) for fabric in units if binds(fabric, tip)}
     granted = _connections(parts, holdings, tip)
+    for unit, place in told.places():
+        laid.tell(unit, place)
     _store(laid, target, _made_of(target, recipe.blocks, holdings), tip)
-    with ToldOfBlocks(known, at, assembly, tip):
+    with told:
         for fabric, zone in joined.items():
             assembly.join(zone, fabric, recipe.host, units[fabric])
         for part, connection in granted.items():
@@ -312,15 +324,30 @@ def _store(laid: Transaction, target: Target, document: Mapping[str, Any] | None
 class ToldOfBlocks:
     """Word refusals of zones and connections, which no client wrote, by the blocks it named."""
 
-    def __init__(self, blocks: Sequence[Block], at: str, assembly: Assembly, tip: Tip) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        at: str,
+        named: Mapping[str, str],
+        assembly: Assembly,
+        tip: Tip,
+    ) -> None:
         self._at = at
         self._assembly = assembly
-        self._places = {
-            end: f"#{at}/{position}"
-            for position, block in enumerate(blocks)
-            for unit in block.units
-            for end in (unit, *tip.index.endpoints_of_unit(unit))
-        }
+        self._tip = tip
+        self._places: dict[str, str] = {}
+        for position, block in enumerate(blocks):
+            self.add(block.units, named.get(block.id, f"{at}/{position}"))
+
+    def add(self, units: Iterable[str], place: str) -> None:
+        """Note where the request asks for units, and for the endpoints that lead to them."""
+        for unit in units:
+            for end in (unit, *self._tip.index.endpoints_of_unit(unit)):
+                self._places[end] = place
+
+    def places(self) -> Iterable[tuple[str, str]]:
+        """Return everything that was noted with its JSON pointer."""
+        return self._places.items()
 
     def __enter__(self) -> None:
         """Nothing to prepare."""
@@ -335,9 +362,9 @@ class ToldOfBlocks:
         if not message.related:
             return message
         named = message.related[0].lstrip("#/")
-        where = self._places.get(self._meant(message, named), f"#{self._at}")
-        args = tuple(where.lstrip("#/") if arg == named else arg for arg in message.args)
-        return Message(message.key, args, (where,))
+        where = self._places.get(self._meant(message, named), self._at)
+        args = tuple(where.lstrip("/") if arg == named else arg for arg in message.args)
+        return Message(message.key, args, (f"#{where}",))
 
     def _meant(self, message: Message, named: str) -> str:
         """Return the endpoint or unit that a refusal is about."""
@@ -372,7 +399,11 @@ def act(write: Write, tip: Tip) -> Draft:
     else:
         conflict = messages.action_parameter_value_conflict
         raise refusals.bad_content(conflict("ResourceBlock", block, "#/ResourceBlock"))
-    return change(target, after, tip, write.actor, at="/ResourceBlock")
+    return change(target, after, tip, write.actor, at=_PARAMETER, places={block: _PARAMETER})
+
+
+_PARAMETER = "/ResourceBlock"
+"""Where AddResourceBlock and RemoveResourceBlock name their only block."""
 
 
 def refuse_held(uri: str, tip: Tip) -> None:

@@ -12,6 +12,8 @@ from redfish_fm.mapping.rendering import ref
 
 ERRORS_DETECTED = "ResourceEvent.1.4.ResourceErrorsDetected"
 """MessageId where no other fits: what reports errors and of which kind are its arguments."""
+FOREIGN_BINDING = "RedfishFM.1.0.ForeignBinding"
+ISOLATION_VIOLATED = "RedfishFM.1.0.IsolationViolated"
 STATUS_CHANGED = {
     Health.WARNING: "ResourceEvent.1.4.ResourceStatusChangedWarning",
     Health.CRITICAL: "ResourceEvent.1.4.ResourceStatusChangedCritical",
@@ -71,7 +73,8 @@ def unbound(holder: str) -> Condition:
 
 def foreign(vppb: str) -> Condition:
     """Say that somebody else bound this vPPB (or, where it has no resource, this port)."""
-    return trouble(Health.WARNING, vppb, "bound by somebody else than this service")
+    told = f"{vppb}: bound by somebody else than this service"
+    return Condition(Health.WARNING, vppb, FOREIGN_BINDING, (vppb,), told)
 
 
 def foreign_part(port: str) -> Condition:
@@ -93,9 +96,10 @@ def still_bound(part: str) -> Condition:
 
 def violated(violation: Violation) -> Condition:
     """Say that a host reaches a unit that it should not reach."""
-    hosts = ", ".join(violation.others)
-    told = f"isolation violation: {violation.subject} reached by {hosts or 'nobody entitled'}"
-    return Condition(Health.CRITICAL, violation.subject, ERRORS_DETECTED, ("Links", told), told)
+    hosts = ", ".join(violation.others) or "nobody entitled"
+    told = f"isolation violation: {violation.subject} reached by {hosts}"
+    args = (violation.subject, hosts)
+    return Condition(Health.CRITICAL, violation.subject, ISOLATION_VIOLATED, args, told)
 
 
 def condition_document(condition: Condition, since: str | None) -> dict[str, Any]:

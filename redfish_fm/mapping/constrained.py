@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from redfish_fm.fabric.block_rules import check_blocks
+from redfish_fm.fabric.composition import Composition
+from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.placement import place
 from redfish_fm.fabric.placement_values import (
-    ComputeWish,
     Cut,
     Found,
     Group,
@@ -22,12 +23,21 @@ from redfish_fm.fabric.placement_values import (
     Rejections,
     Request,
 )
+from redfish_fm.fabric.values import Access, RegionGrant
 from redfish_fm.mapping import refusals, uris
 from redfish_fm.mapping.assembly import Carving, Recipe
 from redfish_fm.mapping.drafts import Tip
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.violations import to_error
-from redfish_fm.mapping.wishes import AFFINITY, OVERPROVISIONING, REGION, Asked, read_wishes
+from redfish_fm.mapping.wishes import (
+    AFFINITY,
+    DRIVE,
+    DRIVES,
+    OVERPROVISIONING,
+    REGION,
+    Asked,
+    read_wishes,
+)
 from redfish_fm.redfish import messages, oem
 from redfish_fm.redfish.errors import Message, RedfishError
 
@@ -68,33 +78,50 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
     request = _request(body, asked, tip, among, blocks=tuple(dict.fromkeys((*named, *homes))))
     found = _placed(request, tip)
     chosen = dict.fromkeys((*(() if host else _some(found.compute)), *named, *found.blocks))
-    return replace(_recipe(found, tuple(chosen), tip), shared=shared)
+    recipe = _recipe(found, tuple(chosen), _places(named, request, found), tip)
+    return replace(recipe, shared=shared)
 
 
 def recipe_for(
-    body: Mapping[str, Any], system: str, present: Sequence[str], named: Sequence[str], tip: Tip
+    body: Mapping[str, Any],
+    system: str,
+    present: Sequence[str],
+    named: Sequence[str] | None,
+    tip: Tip,
 ) -> Recipe:
-    """Return what a running system is to be made of afterwards: `named`, and what is chosen.
+    """Return what a running system is to be made of afterwards: `named`, and what is wished for.
 
-    `present` are its blocks now. Raises RedfishError as `recipe_of`.
+    `present` are its blocks now; `named` None: all of them stay. What it has besides the named ones
+    counts for the wishes, so that the same request finds nothing to do the second time. Raises
+    RedfishError as `recipe_of`.
     """
+    held = tuple(block for block in present if named is None or block not in named)
+    named = present if named is None else named
     asked = _asked(body)
     more = tuple(block for block in named if block not in present)
     composition = tip.index.compositions.get(system)
     expands = composition is None or composition.expands
     _refuse_named(more, tip, system=system, expands=True)
-    if asked.compute != ComputeWish():
-        # The host of a system that is there is no matter of choice.
-        place_ = f"#{asked.compute.name}"
-        raise refusals.bad_content(messages.property_value_error("ProcessorType", place_))
     known = composition.host if composition is not None else None
     host = system if expands or known is None else known
     shared, homes = _shared(asked, tip)
-    homes = tuple(each for each in homes if each not in named)
-    request = _request(body, asked, tip, None, blocks=(*more, *homes), system=system)
+    fresh = tuple(each for each in shared if not _has(composition, each, tip))
+    added = tuple(each for each in homes if each not in present and each not in named)
+    request = _request(body, asked, tip, None, blocks=(*more, *added), system=system, held=held)
     found = _placed(request, tip)
-    blocks = tuple(dict.fromkeys((*named, *found.blocks)))
-    return replace(_recipe(found, blocks, tip), host=host, shared=shared)
+    kept = (each for each in present if each in (*homes, *found.kept))
+    blocks = tuple(dict.fromkeys((*named, *kept, *found.blocks)))
+    recipe = _recipe(found, blocks, _places(named, request, found), tip)
+    return replace(recipe, host=host, shared=fresh)
+
+
+def _has(composition: Composition | None, wish: tuple[str, tuple[str, ...]], tip: Tip) -> bool:
+    """Return whether the system was granted a region already, with just that access."""
+    region, access = wish
+    wished = RegionGrant(region, frozenset(map(Access, access)))
+    held = frozenset() if composition is None else composition.holdings
+    known = (tip.index.connections.get(each) for each in held)
+    return any(wished in each.regions for each in known if each is not None)
 
 
 def _shared(
@@ -141,7 +168,28 @@ def _request(
     service = tip.document(uris.COMPOSITION_SERVICE) or {}
     allowed = service.get("AllowOverprovisioning") is not False
     overprovisioning = allowed and body.get(OVERPROVISIONING) is True
+    asked = _by_what_there_is(asked, tip.index)
     return asked.request(among=among, allow_overprovisioning=overprovisioning, **more)
+
+
+def _by_what_there_is(asked: Asked, index: FabricIndex) -> Asked:
+    """Return the wishes in the terms of this service's blocks.
+
+    A drive of any protocol is one of the first protocol that it has. Where no memory is pooled,
+    memory is what the host brings.
+    """
+    drive = next((kind for kind in DRIVES if index.blocks_like(kind, None)), DRIVES[0])
+    devices = [replace(w, kind=drive) if w.kind == DRIVE else w for w in asked.devices]
+    if index.blocks_like("Memory", None):
+        return replace(asked, devices=devices)
+    own = [wish for wish in asked.memory if wish.kind == "Memory"]
+    compute = asked.compute
+    if own:
+        least = compute.memory_mib_min + sum(wish.capacity_mib * wish.count for wish in own)
+        name = compute.name or own[0].name
+        compute = replace(compute, memory_mib_min=least, name=name)
+    rest = [wish for wish in asked.memory if wish not in own]
+    return replace(asked, devices=devices, memory=rest, compute=compute)
 
 
 def _zone(body: Mapping[str, Any], tip: Tip) -> frozenset[str] | None:
@@ -182,10 +230,25 @@ def _placed(request: Request, tip: Tip) -> Placement:
 # -- what was chosen -------------------------------------------------------------------------
 
 
-def _recipe(found: Placement, blocks: tuple[str, ...], tip: Tip) -> Recipe:
+def _recipe(
+    found: Placement, blocks: tuple[str, ...], places: Mapping[str, str], tip: Tip
+) -> Recipe:
     carvings = tuple(Carving(cut.block, _collection(cut, tip), cut.size_mib) for cut in found.cuts)
     parts = tuple(each.chunk for each in found.chunks)
-    return Recipe(found.host, blocks, carvings, parts, _mirrors(found))
+    every: tuple[Cut | Found, ...] = (*found.chunks, *found.cuts)
+    asked = tuple(each.wish for each in every)
+    return Recipe(found.host, blocks, carvings, parts, _mirrors(found), (), places, asked)
+
+
+def _places(named: Sequence[str], request: Request, found: Placement) -> dict[str, str]:
+    """Return block -> JSON pointer to where the request names it, or wishes for it."""
+    every: tuple[Cut | Found, ...] = (*found.chunks, *found.cuts)
+    places = {each.block: each.wish for each in every}
+    for wish, blocks in zip(found.wished, found.devices, strict=True):
+        places |= dict.fromkeys(blocks, wish)
+    if found.compute is not None:
+        places[found.compute] = request.compute.name or f"/{BLOCKS}"
+    return places | {block: f"/{BLOCKS}/{n}" for n, block in reversed([*enumerate(named)])}
 
 
 def _collection(cut: Cut, tip: Tip) -> str:

@@ -1,7 +1,7 @@
 """Who depends on whom in a fabric: the links of the health graph that wanted state makes.
 
 Pure. A zone and a connection depend on their members, the fabric on its zones and connections, a
-host on the targets it was granted, not on who else was. All links lead from part to whole; only
+host on the targets it was granted (by a composition: on that one), not on who else was. All links lead from part to whole; only
 an import whose zones contain each other makes circles of them.
 """
 
@@ -31,7 +31,7 @@ def _zone_links(index: FabricIndex, zone: Zone) -> Iterator[tuple[str, str]]:
     yield zone.id, FABRIC.format(fabric=zone.fabric)
     for member in zone.zones:
         yield member, zone.id
-    if reach.routes(zone):
+    if zone.endpoints and reach.routes(zone):
         yield from _holding(index, zone.id, zone.endpoints, ())
 
 
@@ -55,7 +55,8 @@ def _holding(
     for part in parts:
         yield part, holder
     peers = {each.id for each in known if each.role is Role.BOTH}
-    for host in hosts:
+    # What a composition has is weighed before its host feels it (composition_health).
+    for host in hosts if index.composition_holding(holder) is None else ():
         for target in (*targets, *parts):
             # Endpoints that are hosts themselves use each other; none of them is part of another.
             if not (host in peers and target in peers):

@@ -116,8 +116,17 @@ def firmware(hardware: DeviceHardware | None) -> dict[str, Any]:
 
 
 def _render_processor(out: Rendering, device: Device, first: Sequence[str]) -> dict[str, Any]:
-    hardware, uri = device.hardware, core_uri(device)
-    modules = module_uris(device)
+    uri = core_uri(device)
+    out.put_later(uri, "Processor", device.name, _processor_properties, device, first)
+    place = own_uri(uris.CHASSIS_PROCESSORS, device.id)
+    return {
+        "Processors": out.collection(place, "Processor", f"Processors of {device.name}"),
+        "Links": {"Processors": refs([uri])},
+    }
+
+
+def _processor_properties(device: Device, first: Sequence[str]) -> dict[str, Any]:
+    hardware, modules = device.hardware, module_uris(device)
     memory: dict[str, Any] = {}
     more: dict[str, Any] = {}
     if device.capacity_mib:
@@ -149,23 +158,15 @@ def _render_processor(out: Rendering, device: Device, first: Sequence[str]) -> d
     links["PCIeDevice"] = ref(device_uri(device))
     if modules:
         links["Memory"] = refs(modules)
-    out.put(
-        uri,
-        "Processor",
-        device.name,
-        ProcessorType=PROCESSOR_TYPES[device.kind],
+    return {
+        "ProcessorType": PROCESSOR_TYPES[device.kind],
         **who(device),
         **firmware(hardware),
-        MemorySummary=memory or None,
-        EnvironmentMetrics=core_environment(device),
+        "MemorySummary": memory or None,
+        "EnvironmentMetrics": core_environment(device),
         **more,
-        Status=OK,
-        Links=links,
-    )
-    place = uris.CHASSIS_PROCESSORS.format(chassis=device.id)
-    return {
-        "Processors": out.collection(place, "Processor", f"Processors of {device.name}"),
-        "Links": {"Processors": refs([uri])},
+        "Status": OK,
+        "Links": links,
     }
 
 

@@ -5,7 +5,7 @@ them. Next door are what a device is for (`device_cores`), its chassis, its memo
 be bound (`ways`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redfish_fm.fabric.model import Device, DeviceKind, Function, FunctionType, PortId
@@ -141,34 +141,44 @@ def _render_pcie_device(
     socket: Socket | None,
     shown: Shown,
 ) -> None:
-    collection = own_uri(uris.FUNCTIONS, device.id)
+    for function_id, function in shown:
+        _render_function(out, device, function_id, function, ports)
+    collection, name = own_uri(uris.FUNCTIONS, device.id), f"Functions of {device.name}"
+    out.collection(collection, "PCIeFunction", name)
+    cxl = cxl_properties(out, device, ports)
+    uri, args = device_uri(device), (device, fabric, ports, socket, cxl)
+    out.put_later(uri, "PCIeDevice", device.name, _device_properties, *args)
+
+
+def _device_properties(
+    device: Device,
+    fabric: str,
+    ports: Sequence[PortId],
+    socket: Socket | None,
+    cxl: Mapping[str, Any],
+) -> dict[str, Any]:
     links: dict[str, Any] = {"Chassis": refs([chassis_uri(device)])}
     if ports:
         links["ConnectedPCIePorts"] = refs(port_uri(fabric, port) for port in ports)
     if device.kind in PROCESSOR_TYPES:
         links["Processors"] = refs([core_uri(device)])
-    for function_id, function in shown:
-        _render_function(out, device, function_id, function, ports)
     environment = core_environment(device)
     if environment != ref(own_uri(uris.DEVICE_ENVIRONMENT, device.id)):
         environment = None
-    out.put(
-        device_uri(device),
-        "PCIeDevice",
-        device.name,
+    return {
         **who(device),
         **firmware(device.hardware),
-        UUID=None if device.hardware is None else device.hardware.uuid,
-        DeviceType="MultiFunction" if _is_multi(device) else "SingleFunction",
-        Status=OK,
-        PCIeInterface=pcie_interface(device),
-        Slot=_slot(device, socket),
-        LocationIndicatorActive=None if device.hardware is None else False,
-        EnvironmentMetrics=environment,
-        PCIeFunctions=out.collection(collection, "PCIeFunction", f"Functions of {device.name}"),
-        Links=links,
-        **cxl_properties(out, device, ports),
-    )
+        "UUID": None if device.hardware is None else device.hardware.uuid,
+        "DeviceType": "MultiFunction" if _is_multi(device) else "SingleFunction",
+        "Status": OK,
+        "PCIeInterface": pcie_interface(device),
+        "Slot": _slot(device, socket),
+        "LocationIndicatorActive": None if device.hardware is None else False,
+        "EnvironmentMetrics": environment,
+        "PCIeFunctions": ref(own_uri(uris.FUNCTIONS, device.id)),
+        "Links": links,
+        **cxl,
+    }
 
 
 def _slot(device: Device, socket: Socket | None) -> dict[str, Any] | None:
@@ -198,6 +208,22 @@ def _render_function(
     function: Function,
     ports: Sequence[PortId],
 ) -> None:
+    virtual = function.type is FunctionType.VIRTUAL
+    out.put_later(
+        function_uri(device, function_id),
+        "PCIeFunction",
+        f"{'Virtual function' if virtual else 'Function'} {function_id} of {device.name}",
+        _function_properties,
+        device,
+        function_id,
+        function,
+        ports,
+    )
+
+
+def _function_properties(
+    device: Device, function_id: str, function: Function, ports: Sequence[PortId]
+) -> dict[str, Any]:
     links: dict[str, Any] = {"PCIeDevice": ref(device_uri(device))}
     links |= function_links(device, function_id, function)
     for ld in logical_devices(device, ports):
@@ -207,19 +233,15 @@ def _render_function(
             if domain is not None:
                 place = uris.DOMAIN.format(chassis=device.id, domain=domain)
                 links["MemoryDomains"] = refs([place])
-    virtual = function.type is FunctionType.VIRTUAL
-    out.put(
-        function_uri(device, function_id),
-        "PCIeFunction",
-        f"{'Virtual function' if virtual else 'Function'} {function_id} of {device.name}",
-        FunctionId=function.id,
-        FunctionType=function.type.value,
-        FunctionProtocol="CXL" if speaks_cxl(device) else "PCIe",
-        DeviceClass=DEVICE_CLASSES[device.kind],
+    return {
+        "FunctionId": function.id,
+        "FunctionType": function.type.value,
+        "FunctionProtocol": "CXL" if speaks_cxl(device) else "PCIe",
+        "DeviceClass": DEVICE_CLASSES[device.kind],
         **_pci_ids(device),
-        Status=OK,
-        Links=links,
-    )
+        "Status": OK,
+        "Links": links,
+    }
 
 
 def _pci_ids(device: Device) -> dict[str, Any]:

@@ -5,6 +5,7 @@ the fabric holds.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from redfish_fm.fabric.composition import Block, Composition, Reservation
@@ -59,7 +60,13 @@ Value = (
 
 def type_name(document: Document) -> str:
     """Return the unversioned type: "Zone" for "#Zone.v1_6_3.Zone"."""
-    return str(document.get("@odata.type", "")).rsplit(".", 1)[-1].lstrip("#")
+    return _unversioned(str(document.get("@odata.type", "")))
+
+
+@lru_cache(maxsize=1024)
+def _unversioned(odata_type: str) -> str:
+    # Asked for whenever a document is read or rendered, and of the same few types.
+    return odata_type.rsplit(".", 1)[-1].lstrip("#")
 
 
 def read_value(uri: str, document: Document, facts: Facts) -> Value | None:

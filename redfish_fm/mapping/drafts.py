@@ -4,7 +4,7 @@ Pure values and one protocol between mapping and control: control keeps a Tip ov
 state and hands it to `writes.prepare`; the Draft that comes back is what it commits. No I/O.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.values import value_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class LogState:
     pre: bytes | None
     newest: int
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribing:
+    """What whoever sends events says about subscriptions: how many clients may make, and why
+    nothing is sent to a URL (`refuses`; None where it is)."""
+
+    refuses: Callable[[str], str | None] = lambda _: None
+    subscriptions_max: int = 200
 
 
 class Tip(Protocol):
@@ -136,6 +146,11 @@ class Tip(Protocol):
         """
         ...
 
+    @property
+    def subscribing(self) -> Subscribing:
+        """What holds for subscriptions to events."""
+        ...
+
     def log(self, uri: str) -> LogState | None:
         """Return the log whose LogService is at `uri`; None where nobody keeps one."""
         ...
@@ -197,7 +212,7 @@ class OperationDraft:
     made: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Draft:
     """One write, judged and ready to commit. Made by writes.prepare, committed by control.
 

@@ -7,12 +7,28 @@ URI; a host's id is the URI of its ComputerSystem wherever there is one.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricFacts, FabricIndex, VcsFact
 from redfish_fm.fabric.model import BindTarget, Host, PortId, VppbId
-from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain, Region, Unit, Volume
+from redfish_fm.fabric.values import (
+    CapacityPool,
+    Chunk,
+    Endpoint,
+    MemoryDomain,
+    Region,
+    Unit,
+    Volume,
+)
 from redfish_fm.mapping.metering import Meter
+
+
+class KnownEndpoint(NamedTuple):
+    """An endpoint of a driver's inventory: what it means, and (URI, pointer) of what it links."""
+
+    value: Endpoint
+    links: tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
@@ -87,6 +103,8 @@ class Facts:
     """Every resource block that inventory brings, by its URI."""
     listed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Collection to those of its members that stand elsewhere."""
+    endpoints: list[KnownEndpoint] = field(default_factory=list)
+    """Endpoints whose documents need not be read, which says the same: a big fabric has many."""
     beside: list[str] = field(default_factory=list)
     """What lies under a collection and is no member of it: it tells how members are made."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)

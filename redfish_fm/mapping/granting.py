@@ -4,7 +4,7 @@ Pure. The one place where violations, binding deltas, allocations and edits come
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from redfish_fm.fabric.binding import BindingDelta, Claim, binding_deltas
@@ -19,9 +19,10 @@ from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Grant:
     """A judged change of one resource, not yet a draft. Most are holders (zone, connection).
 
@@ -57,6 +58,9 @@ class Grant:
     told: tuple[Message, ...] = ()
 
 
+_NOTHING_BOUND = BindingDelta()
+
+
 def to_draft(grant: Grant, tip: Tip) -> Draft:
     """Return the draft of `grant`; raises RedfishError with everything that is against it."""
     delta = _delta(grant, tip)
@@ -65,12 +69,14 @@ def to_draft(grant: Grant, tip: Tip) -> Draft:
     written = grant.edits
     if written is None:
         written = (document_edit(tip, grant.uri, grant.document),)
-    edits = (*written, *delta_edits(delta))
+    edits = written if delta is _NOTHING_BOUND else (*written, *delta_edits(delta))
     return Draft(grant.kind, grant.uri, edits, _operation(grant, delta, tip))
 
 
 def _delta(grant: Grant, tip: Tip) -> BindingDelta:
     """Choose vPPBs behind the ports that the endpoints name; where those are full, the host's."""
+    if not (grant.wanted or grant.others or tip.index.bindings_of_holder(grant.uri)):
+        return _NOTHING_BOUND
     wanted = {grant.uri: grant.wanted, **grant.others}
     if grant.ways:
         occupied = _OffTheWay(tip.index, tip.occupied, grant.ways)

@@ -4,7 +4,6 @@ Pure and mutable; knows nothing of what the nodes are. An import may go in circl
 would close one is left out, and made when its owner is asked again after the circle is broken.
 """
 
-import contextlib
 from collections.abc import Iterable, Iterator
 
 from redfish_fm.fabric.health import HealthGraph
@@ -32,8 +31,13 @@ class GraphLinks:
 
     def put(self, owner: str, links: Iterable[tuple[str, str]]) -> None:
         """Let the owner have exactly these links, made in this order."""
-        for _ in self.put_in_steps(owner, links):
-            pass
+        wished, before = dict.fromkeys(links), self._made.get(owner, _NONE)
+        if before:
+            for _ in self.put_in_steps(owner, wished):
+                pass
+        else:
+            made = [link for link in wished if self._linked(*link)]
+            self._note(owner, frozenset(made), len(wished))
 
     def put_in_steps(self, owner: str, links: Iterable[tuple[str, str]]) -> Iterator[None]:
         """Do what `put` does, and yield after each link, that others may have a turn."""
@@ -47,11 +51,18 @@ class GraphLinks:
             yield
         for child, parent in wished:
             if (child, parent) not in before:
-                with contextlib.suppress(ValueError):
-                    self._graph.link(child, parent)
+                if self._linked(child, parent):
                     made.add((child, parent))
                 yield
         self._note(owner, frozenset(made), len(wished))
+
+    def _linked(self, child: str, parent: str) -> bool:
+        """Make a link; return False where it would close a circle."""
+        try:
+            self._graph.link(child, parent)
+        except ValueError:
+            return False
+        return True
 
     def _note(self, owner: str, made: Links, wished: int) -> None:
         if made:

@@ -14,6 +14,7 @@ from redfish_fm.fabric.composition import Block, BlockType
 from redfish_fm.mapping.blast_radius import advertised
 from redfish_fm.mapping.capabilities import ANNOTATION
 from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.imported_contents import described, places
 from redfish_fm.mapping.imported_findings import Finding, FindingKind
 from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.links import uris_at
@@ -39,7 +40,7 @@ def read_capabilities(documents: Documents, facts: Facts) -> None:
 
 
 def read_blocks(tree: Tree, facts: Facts) -> None:
-    """Fill in the resource blocks: what is in them, and on which host what computes is.
+    """Fill in the resource blocks: what is in them, on which host what computes is, what is near.
 
     A block that computes and names no system is that of the physical system that names it, and
     else a host of its own, of which nothing more is known.
@@ -53,8 +54,10 @@ def read_blocks(tree: Tree, facts: Facts) -> None:
         if facts.is_host(uri):
             for name in members(document, _BLOCKS):
                 _settle(facts, name, uri)
+    reached = places(tree)
     for uri in [*facts.blocks]:
         _settle(facts, uri, uri)
+        facts.blocks[uri] = described(facts.blocks[uri], tree, reached.get(uri, ()))
 
 
 def _settle(facts: Facts, name: str, host: str) -> None:

@@ -6,7 +6,7 @@ are next door.
 PCIe partitions have no resource type: they show only in endpoints, zones and ports.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from redfish_fm.fabric.model import (
     VppbId,
 )
 from redfish_fm.fabric.paths import link_mb_s
-from redfish_fm.fabric.values import Binder
+from redfish_fm.fabric.values import Binder, Endpoint, Role
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.blocks import render_blocks
 from redfish_fm.mapping.cables import render_cables
@@ -40,17 +40,19 @@ from redfish_fm.mapping.device_names import CXL_TYPES
 from redfish_fm.mapping.device_ways import Way, device_uri, ld_uri, port_uri
 from redfish_fm.mapping.devices import entities, render_device
 from redfish_fm.mapping.documents import Documents
-from redfish_fm.mapping.facts import Facts
+from redfish_fm.mapping.facts import Facts, KnownEndpoint
 from redfish_fm.mapping.hosts import (
     host_port_uri,
     render_host,
     render_host_ports,
     system_uri,
 )
+from redfish_fm.mapping.links import links_of_endpoint
 from redfish_fm.mapping.metering import Metering
 from redfish_fm.mapping.metrics_ports import put_port_metrics
 from redfish_fm.mapping.plugged import state_sources
-from redfish_fm.mapping.rendering import GT_PER_LANE, Rendering, ref, refs
+from redfish_fm.mapping.read import units_linked
+from redfish_fm.mapping.rendering import FINISHED, GT_PER_LANE, LINKED_BACK, Rendering, ref, refs
 from redfish_fm.mapping.service_manager import put_manager
 from redfish_fm.mapping.storage import render_network_host, render_subsystem
 from redfish_fm.redfish.patch import merge
@@ -83,8 +85,8 @@ def render_inventories(
     `linked_back`: of a big fabric that takes a while. Raises ValueError where two different
     things would stand at one URI.
     """
-    out = Rendering()
     found = list(inventories)
+    out = Rendering(FINISHED if linked_back or _has_cables(found) else FINISHED | LINKED_BACK)
     for inventory in found:
         _render_fabric(out, inventory)
     _render_service_collections(out, found)
@@ -97,6 +99,11 @@ def render_inventories(
     _read_meters(out)
     out.facts.state_sources = state_sources(out.with_status, out.facts)
     return RenderedInventory(out.documents, out.facts)
+
+
+def _has_cables(inventories: Iterable[Inventory]) -> bool:
+    switches = (switch for inventory in inventories for switch in inventory.switches)
+    return any(port.cable is not None for switch in switches for port in switch.ports)
 
 
 def _render_service_collections(out: Rendering, inventories: list[Inventory]) -> None:
@@ -258,38 +265,42 @@ def _switch_cxl(out: Rendering, inventory: Inventory, switch: Switch) -> dict[st
 def _render_port(
     out: Rendering, fabric: str, switch: Switch, port: Port, device: Device | None
 ) -> None:
-    uri, rate = port_uri(fabric, port.id), GT_PER_LANE.get(port.link.gen)
+    uri = port_uri(fabric, port.id)
     out.facts.port_uris[fabric, port.id] = uri
     if port.host is not None:
         out.facts.port_hosts[uri] = system_uri(port.host)
     if device is not None and device.serial_number:
         out.facts.port_serials[uri] = device.serial_number
-    far_end, name = host_port_uri(port), f"Port {port.id.port} of {switch.name}"
-    out.put(
-        uri,
-        "Port",
-        name,
-        PortId=port.id.port,
-        PortProtocol=switch.protocol,
-        PortType=port.role.value,
-        LinkNetworkTechnology="PCIe",
-        LinkState="Enabled",
-        InterfaceEnabled=True,
-        Width=port.link.lanes,
-        MaxSpeedGbps=None if rate is None else rate * port.link.lanes,
-        CXL=_port_cxl(port, device) if switch.protocol == "CXL" else None,
-        **_port_details(out, fabric, switch, port, name),
-        Links=None if far_end is None else {"ConnectedPorts": refs([far_end])},
-    )
+    name = f"Port {port.id.port} of {switch.name}"
+    counts = switch.hardware is not None and switch.hardware.counts_errors
+    metrics = put_port_metrics(out, fabric, port.id, name) if counts else None
+    args = (switch, port, device, metrics)
+    out.put_later(uri, "Port", name, _port_properties, *args, status=False)
 
 
-def _port_details(
-    out: Rendering, fabric: str, switch: Switch, port: Port, name: str
+def _port_properties(
+    switch: Switch, port: Port, device: Device | None, metrics: dict[str, str] | None
 ) -> dict[str, Any]:
+    rate, far_end = GT_PER_LANE.get(port.link.gen), host_port_uri(port)
+    return {
+        "PortId": port.id.port,
+        "PortProtocol": switch.protocol,
+        "PortType": port.role.value,
+        "LinkNetworkTechnology": "PCIe",
+        "LinkState": "Enabled",
+        "InterfaceEnabled": True,
+        "Width": port.link.lanes,
+        "MaxSpeedGbps": None if rate is None else rate * port.link.lanes,
+        "CXL": _port_cxl(port, device) if switch.protocol == "CXL" else None,
+        **_port_details(switch, port, metrics),
+        "Links": None if far_end is None else {"ConnectedPorts": refs([far_end])},
+    }
+
+
+def _port_details(switch: Switch, port: Port, metrics: dict[str, str] | None) -> dict[str, Any]:
     """Return what a driver that knows the switch's chassis knows of its ports."""
     if switch.hardware is None:
         return {}
-    counts = switch.hardware.counts_errors
     location = {"ServiceLabel": port.id.port, "LocationType": "Connector"}
     return {
         "PortMedium": "Electrical",
@@ -297,7 +308,7 @@ def _port_details(
         "ConfiguredWidth": port.link.lanes,
         "LocationIndicatorActive": False,
         "Location": {"PartLocation": location},
-        "Metrics": put_port_metrics(out, fabric, port.id, name) if counts else None,
+        "Metrics": metrics,
     }
 
 
@@ -368,16 +379,28 @@ def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Ho
     far_end, own = host_port_uri(port), port_uri(inventory.fabric, port.id)
     number = port.host_port if port.host_port is not None else f"{port.id.switch}-{port.id.port}"
     uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=f"{host.id}-{number}")
+    system, ports = system_uri(host.id), [own] if far_end is None else [own, far_end]
+    out.facts.resource_ports[uri] = own
+    out.facts.endpoints.append(
+        KnownEndpoint(
+            Endpoint(uri, inventory.fabric, Role.INITIATOR, system, ports=frozenset({own})),
+            links_of_endpoint([system], ports, out.facts.port_aliases),
+        )
+    )
+    args = (inventory.protocol, host, own, far_end)
+    name = f"{host.name} port {number}"
+    out.put_later(uri, "Endpoint", name, _initiator_properties, *args, status=False)
+
+
+def _initiator_properties(
+    protocol: str, host: Host, own: str, far_end: str | None
+) -> dict[str, Any]:
     links = {"ConnectedPorts": refs([own])}
     if far_end is not None:
         links["LocalPorts"] = refs([far_end])
-    out.facts.resource_ports[uri] = own
-    out.put(
-        uri,
-        "Endpoint",
-        f"{host.name} port {number}",
-        EndpointProtocol=inventory.protocol,
-        ConnectedEntities=[
+    return {
+        "EndpointProtocol": protocol,
+        "ConnectedEntities": [
             {
                 "EntityType": "RootComplex",
                 "EntityRole": "Initiator",
@@ -385,8 +408,8 @@ def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Ho
                 "Identifiers": [{"DurableName": host.uuid, "DurableNameFormat": "UUID"}],
             }
         ],
-        Links=links,
-    )
+        "Links": links,
+    }
 
 
 def _render_targets(
@@ -397,21 +420,34 @@ def _render_targets(
     found: Iterable[Way],
 ) -> None:
     """Add an endpoint for each way to have the device; one that is plugged in nowhere has none."""
+    facts = out.facts
     if ports:
-        out.facts.resource_ports[device_uri(device)] = port_uri(inventory.fabric, ports[0])
+        facts.resource_ports[device_uri(device)] = port_uri(inventory.fabric, ports[0])
     for way in found:
         if way.port is None:
             continue
         own = port_uri(inventory.fabric, way.port)
         uri = uris.ENDPOINT.format(fabric=inventory.fabric, endpoint=way.endpoint)
-        out.facts.resource_ports[uri] = own
+        facts.resource_ports[uri] = own
         if way.ld is not None:
-            out.facts.resource_ports.setdefault(ld_uri(device, way.ld.id), own)
-        out.put(
-            uri,
-            "Endpoint",
-            way.name,
-            EndpointProtocol="PCIe" if device.attachment is Attachment.PCIE else "CXL",
-            ConnectedEntities=list(entities(device, way, ports)),
-            Links={"ConnectedPorts": refs([own])},
+            facts.resource_ports.setdefault(ld_uri(device, way.ld.id), own)
+        links = [each["EntityLink"]["@odata.id"] for each in entities(device, way, ports)]
+        units = units_linked(links, [own], facts)
+        facts.endpoints.append(
+            KnownEndpoint(
+                Endpoint(uri, inventory.fabric, Role.TARGET, units=units, ports=frozenset({own})),
+                links_of_endpoint(links, [own], facts.port_aliases),
+            )
         )
+        args = (device, way, ports, own)
+        out.put_later(uri, "Endpoint", way.name, _target_properties, *args, status=False)
+
+
+def _target_properties(
+    device: Device, way: Way, ports: Sequence[PortId], own: str
+) -> dict[str, Any]:
+    return {
+        "EndpointProtocol": "PCIe" if device.attachment is Attachment.PCIE else "CXL",
+        "ConnectedEntities": list(entities(device, way, ports)),
+        "Links": {"ConnectedPorts": refs([own])},
+    }

@@ -24,11 +24,12 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Edit
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
+from redfish_fm.values import value_class
 
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Change:
     """One document as it was (None: not at all) and as it is to be.
 

@@ -4,7 +4,7 @@ Pure tables and two walks over them. Derived properties are never stored (DESIGN
 pointers are JSON pointers into the resource that is linked to.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 FORWARD: dict[str, tuple[tuple[str, str], ...]] = {
@@ -90,6 +90,20 @@ def further_collections(type_name: str, document: Mapping[str, Any]) -> Iterator
             yield f"{pool}/AllocatedVolumes"
 
 
+def links_of_endpoint(
+    entities: Iterable[str], ports: Iterable[str], aliases: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """Return what `forward_links` yields of an endpoint with these EntityLinks and ports."""
+    found = [
+        (uri, "/Links/Endpoints") for uri in entities if _parent_name(uri) in ENTITY_COLLECTIONS
+    ]
+    for port in ports:
+        found.append((port, "/Links/AssociatedEndpoints"))
+        if port in aliases:
+            found.append((aliases[port], "/Links/AssociatedEndpoints"))
+    return tuple(dict.fromkeys(found))
+
+
 def forward_links(
     type_name: str, document: Mapping[str, Any], aliases: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str]]:
@@ -99,7 +113,10 @@ def forward_links(
     which then knows the endpoint too. A pair is yielded once.
     """
     found: dict[tuple[str, str], None] = {}
+    links = document.get("Links")
     for path, pointer in _PATHS.get(type_name, ()):
+        if path[0] == "Links" and type(links) is dict and not links.get(path[1]):
+            continue
         for uri in _found_at(document, path):
             if pointer == "/Links/Endpoints" and _parent_name(uri) not in ENTITY_COLLECTIONS:
                 continue
@@ -115,6 +132,13 @@ def _parent_name(uri: str) -> str:
 
 _OBJECT = (dict, Mapping)
 """What is a JSON object; dict first, which all parsed ones are and which is told at once."""
+
+
+def linked_in(links: object, name: str) -> tuple[str, ...]:
+    """Return the URIs under one name of Links, in order, duplicates kept."""
+    if type(links) is dict and not links.get(name):
+        return ()
+    return tuple(_found_at(links, (name,)))
 
 
 def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:
@@ -142,7 +166,7 @@ def strip_inverse(type_name: str, document: Mapping[str, Any]) -> dict[str, Any]
     """Return a copy without derived links; Links itself goes where nothing else is in it."""
     names = INVERSE.get(type_name, ())
     links = document.get("Links")
-    if not isinstance(links, Mapping) or not any(name in links for name in names):
+    if not isinstance(links, _OBJECT) or links.keys().isdisjoint(names):
         return dict(document)
     dropped = {*names, *(f"{name}@odata.count" for name in names)}
     kept = {name: value for name, value in links.items() if name not in dropped}

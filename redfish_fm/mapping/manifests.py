@@ -14,7 +14,7 @@ from redfish_fm.mapping.compositions import change, dissolve, lay_composition, t
 from redfish_fm.mapping.constrained import own, recipe_of
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
-from redfish_fm.mapping.reservations import new_reservation, taken
+from redfish_fm.mapping.reservations import manifest_of, new_reservation, taken
 from redfish_fm.mapping.resources import document_edit
 from redfish_fm.mapping.systems_shown import COLLECTIONS, COMPOSE
 from redfish_fm.mapping.transactions import Transaction, transaction
@@ -76,7 +76,7 @@ def act(write: Write, tip: Tip) -> Draft:
 
 def _manifest(write: Write, held: Document | None) -> Document:
     """Return the manifest: the request's, else the one that the reservation was made for."""
-    manifest = write.body.get("Manifest") or (held or {}).get("Manifest")
+    manifest = write.body.get("Manifest") or manifest_of(held or {})
     if not manifest or not manifest.get("Stanzas"):
         told = messages.action_parameter_missing(COMPOSE, "Manifest", "#/Manifest")
         raise refusals.bad_content(told)
@@ -86,7 +86,7 @@ def _manifest(write: Write, held: Document | None) -> Document:
 
 def _reserved(held: Document, manifest: Document) -> frozenset[str] | None:
     """Return the blocks that were promised, where it is that manifest which is applied."""
-    if held.get("Manifest") != manifest:
+    if manifest_of(held) != manifest:
         return None
     return frozenset(each["@odata.id"] for each in held.get("ReservedResourceBlocks") or ())
 
@@ -116,6 +116,7 @@ def _carried_out(manifest: Document, asking: _Asking) -> list[_Done]:
     """Lay every stanza on the tip. Raises RedfishError with the reasons of all that are refused."""
     done, refused = [], []
     for position, stanza in enumerate(manifest["Stanzas"]):
+        asking.laid.at = f"{PLACE}/{position}/Request".removeprefix("#")
         try:
             with asking.laid.attempt():
                 done.append(_STANZAS[stanza["StanzaType"]](stanza["Request"], asking))

@@ -1,11 +1,11 @@
-"""The record of one hardware-backed commit, as value, as bytes and as a Redfish Task.
+"""The record of one hardware-backed commit, as value and as bytes.
 
 Pure. control stores the record in the commit that opens it, moves it along and closes it; what
 undoing its grants means is decided here. Grants are taken back, releases never re-created
-(DESIGN section 4). Redfish: Task.v1_7_4.
+(DESIGN section 4). mapping.tasks shows it as a Redfish Task.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -22,10 +22,10 @@ from redfish_fm.mapping.drafts import Draft, TakeBack, Tip
 from redfish_fm.mapping.membership import with_members_left, without_members
 from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.read_compositions import expansion, without_holdings
-from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.mapping.uris import TASK
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.errors import Message
+from redfish_fm.redfish.payloads import Payload
 from redfish_fm.redfish.writes import OutcomeKind
 
 
@@ -55,7 +55,9 @@ class Operation:
     what was granted (none recorded: `uri` does). `document_before` is what `uri` was when it
     changed members ("": not recorded, as in operations stored by earlier versions);
     `places` is unit -> JSON pointer to the added member that brings it. `answer` is the JSON that
-    the action of it answers with once all is done ("": nothing of its own).
+    the action of it answers with once all is done ("": nothing of its own). `payload` is the
+    request that began it (None: not recorded). `told` are, where several fabrics have work in it,
+    the `messages` of each.
     """
 
     id: str
@@ -88,6 +90,8 @@ class Operation:
     reset: ResetWish | None = None
     made: frozenset[str] = frozenset()
     answer: str = ""
+    payload: Payload | None = None
+    told: dict[str, tuple[Message, ...]] = field(default_factory=dict)
 
     @property
     def fabrics(self) -> frozenset[str]:
@@ -136,7 +140,9 @@ class Operation:
         return self.state in OPEN_STATES
 
 
-def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> Operation:
+def new_operation(
+    operation_id: str, draft: Draft, actor: str, started: str, payload: Payload | None = None
+) -> Operation:
     """Return the operation that a draft with hardware work opens."""
     plan = draft.operation
     if plan is None:
@@ -166,7 +172,17 @@ def new_operation(operation_id: str, draft: Draft, actor: str, started: str) -> 
         reset=plan.reset,
         made=plan.made,
         answer="" if draft.body is None else msgspec.json.encode(draft.body).decode(),
+        payload=payload,
     )
+
+
+def with_messages(operation: Operation, told: tuple[Message, ...], fabric: str) -> Operation:
+    """Return the operation with what a fabric told of it added, in order."""
+    after = replace(operation, messages=(*operation.messages, *told))
+    if not fabric or len(operation.fabrics) < 2:
+        return after
+    before = operation.told.get(fabric, ())
+    return replace(after, told={**operation.told, fabric: (*before, *told)})
 
 
 def encode_operation(operation: Operation) -> bytes:
@@ -184,39 +200,6 @@ def answer_of(operation: Operation) -> dict[str, Any] | None:
     if not operation.answer:
         return None
     return msgspec.json.decode(operation.answer, type=dict[str, Any])
-
-
-def task_document(operation: Operation, exists: Callable[[str], bool]) -> dict[str, Any]:
-    """Return the Task that shows `operation`; messages carry keys and arguments only.
-
-    Whoever serves it words them by the registries (each has MessageId and MessageArgs here).
-    `exists` tells which URIs are served: what was created and deleted since is not linked any
-    more, only named.
-    """
-    document: dict[str, Any] = {
-        "@odata.id": operation.task,
-        "@odata.type": ODATA_TYPES["Task"],
-        "Id": operation.task.rsplit("/", 1)[-1],
-        "Name": f"{_VERB.get(operation.kind, 'Change')} {operation.uri}",
-        "TaskState": operation.state.value,
-        "TaskStatus": _HEALTH.get(operation.state, "OK"),
-        "PercentComplete": operation.percent,
-        "StartTime": operation.started,
-        "Messages": [
-            {"MessageId": message.key, "MessageArgs": list(message.args)}
-            for message in operation.messages
-        ],
-    }
-    if operation.ended is not None:
-        document["EndTime"] = operation.ended
-    made = operation.kind is OutcomeKind.CREATED and operation.state is OperationState.COMPLETED
-    if made and exists(operation.uri):
-        document["Links"] = {"CreatedResources": [{"@odata.id": operation.uri}]}
-    return document
-
-
-_VERB = {OutcomeKind.CREATED: "Create", OutcomeKind.DELETED: "Delete"}
-_HEALTH = {OperationState.EXCEPTION: "Critical", OperationState.CANCELLED: "Warning"}
 
 
 def still_wanted(index: FabricIndex, operation: Operation) -> bool:

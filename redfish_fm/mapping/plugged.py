@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from redfish_fm.fabric.model import BindTarget, PortId, VppbId
 from redfish_fm.fabric.values import CapacityPool, Unit
-from redfish_fm.mapping.facts import Facts, enclosing
+from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.uris import CHASSIS, storage_of
 
 _CHASSIS_PREFIX = CHASSIS.format(chassis="")
@@ -185,7 +185,8 @@ def chassis_of(uri: str) -> str | None:
     """Return the chassis that a resource stands in, or None outside of any."""
     if not uri.startswith(_CHASSIS_PREFIX):
         return None
-    return _CHASSIS_PREFIX + uri[len(_CHASSIS_PREFIX) :].split("/", 1)[0]
+    end = uri.find("/", len(_CHASSIS_PREFIX))
+    return uri if end < 0 else uri[:end]
 
 
 def state_sources(with_status: Iterable[str], facts: Facts) -> dict[str, str]:
@@ -208,14 +209,14 @@ def state_sources(with_status: Iterable[str], facts: Facts) -> dict[str, str]:
 
 
 def _nearest(uri: str, chassis: str, units: set[str], facts: Facts) -> str | None:
-    for place in enclosing(uri):
-        if place == chassis:
-            return None
+    known, place = facts.entity_units, uri
+    while place != chassis:
         if place in units:
             return place
-        known = facts.entity_units.get(place, frozenset())
-        if len(known) == 1:
-            return next(iter(known))
+        meant = known.get(place)
+        if meant is not None and len(meant) == 1:
+            return next(iter(meant))
+        place = place[: place.rfind("/")]
     return None
 
 

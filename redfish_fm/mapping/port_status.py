@@ -38,6 +38,11 @@ class SeenPort:
     serial_number: str | None = None
 
     @property
+    def plugged(self) -> bool:
+        """Whether inventory knows a device there; a host is none."""
+        return self.origin != self.uri
+
+    @property
     def exchanged(self) -> bool:
         """Whether another device is there than inventory knows."""
         there = self.state.serial_number
@@ -80,8 +85,12 @@ def _cable_shown(uri: str, cable: CableState | None) -> Shown:
 
 
 def port_conditions(seen: SeenPort) -> tuple[Condition, ...]:
-    """Return what is wrong with the port itself: an empty or dark one is no fault of a port."""
-    return (*_reported(seen), *_exchanged(seen))
+    """Return what is wrong with the port itself: an empty one is no fault of a port.
+
+    A device that is there and has power and no link is, whoever of both it is: then its port shows
+    the same, and the switch with it. A host's end is dark for reasons of its own.
+    """
+    return (*_reported(seen), *_unlinked(seen), *_exchanged(seen))
 
 
 def port_properties(state: PortState) -> dict[str, Any]:
@@ -161,6 +170,12 @@ def _reported(seen: SeenPort) -> tuple[Condition, ...]:
     # A word that Redfish does not know is not shown; that something is wrong is.
     health = _HEALTHS.get(seen.state.health, Health.WARNING)
     return () if health is Health.OK else (conditions.ailing(seen.origin, health),)
+
+
+def _unlinked(seen: SeenPort) -> tuple[Condition, ...]:
+    state = seen.state
+    dark = state.powered and not (state.link_up or state.training)
+    return (conditions.link_down(seen.origin),) if seen.plugged and seen.present and dark else ()
 
 
 def _exchanged(seen: SeenPort) -> tuple[Condition, ...]:

@@ -27,7 +27,7 @@ from redfish_fm.fabric.values import (
     ZoneType,
 )
 from redfish_fm.mapping.facts import Facts, enclosing
-from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.links import linked_in, uris_at
 from redfish_fm.mapping.uris import fabric_of, storage_of
 
 BYTES_PER_MIB = 1 << 20
@@ -35,7 +35,7 @@ BYTES_PER_MIB = 1 << 20
 EXEMPT_ENTITIES = frozenset({"Switch", "Bridge", "StorageExpander", "Manager"})
 """EntityTypes that isolation does not look at (DESIGN section 5)."""
 _EXEMPT_WITHOUT_CHUNK = EXEMPT_ENTITIES | {"FabricBridge"}
-_PORT_LINKS = tuple(("Links", name) for name in ("ConnectedPorts", "LocalPorts", "Ports"))
+_PORT_LINKS = ("ConnectedPorts", "LocalPorts", "Ports")
 _EXCLUDES = ("Links", "MutuallyExclusiveEndpoints")
 
 
@@ -78,9 +78,11 @@ def read_endpoint(uri: str, document: Mapping[str, Any], facts: Facts) -> Endpoi
 
 
 def _bound_entities(entities: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    chunks = any(each.get("EntityType") == "MemoryChunk" for each in entities)
-    exempt = EXEMPT_ENTITIES if chunks else _EXEMPT_WITHOUT_CHUNK
-    return [each for each in entities if each.get("EntityType") not in exempt]
+    kinds = [each.get("EntityType") for each in entities]
+    if _EXEMPT_WITHOUT_CHUNK.isdisjoint(kinds):
+        return entities
+    exempt = EXEMPT_ENTITIES if "MemoryChunk" in kinds else _EXEMPT_WITHOUT_CHUNK
+    return [each for each, kind in zip(entities, kinds, strict=True) if kind not in exempt]
 
 
 def _role(initiates: bool, is_target: bool) -> Role:
@@ -91,7 +93,8 @@ def _role(initiates: bool, is_target: bool) -> Role:
 
 def endpoint_ports(document: Mapping[str, Any], facts: Facts) -> tuple[str, ...]:
     """Return the switch ports an endpoint uses; a port that is cabled to none stays itself."""
-    named = [uri for path in _PORT_LINKS for uri in uris_at(document, path)]
+    links = document.get("Links")
+    named = [uri for name in _PORT_LINKS for uri in linked_in(links, name)]
     return tuple(dict.fromkeys(facts.switch_port(uri) for uri in named))
 
 
@@ -106,9 +109,10 @@ def target_links(entities: Iterable[Mapping[str, Any]], facts: Facts) -> list[st
     which may lead to many, is not asked.
     """
     entities = list(entities)
-    further = _links_of(each for each in entities if each.get("EntityType") != "FabricBridge")
-    if any(units_of(link, facts) for link in further):
-        return further
+    further = [each for each in entities if each.get("EntityType") != "FabricBridge"]
+    links = _links_of(further)
+    if len(further) == len(entities) or any(units_of(link, facts) for link in links):
+        return links
     return _links_of(entities)
 
 
@@ -146,9 +150,9 @@ def _units(
     facts: Facts,
 ) -> frozenset[str]:
     links = target_links(entities, facts)
-    found = frozenset[str]().union(*(units_of(link, facts) for link in links))
+    found = units_linked(links, ports, facts)
     if found:
-        return frozenset().union(*(_by_way(unit, ports, facts) for unit in found))
+        return found
     plugged = frozenset[str]().union(*(facts.port_units.get(port, ()) for port in ports))
     if plugged:
         return plugged
@@ -158,6 +162,14 @@ def _units(
     if known:
         return frozenset().union(*known)
     return frozenset(links or names[:1])
+
+
+def units_linked(links: Iterable[str], ports: Iterable[str], facts: Facts) -> frozenset[str]:
+    """Return the units that the EntityLinks of an endpoint with these ports mean."""
+    found = frozenset[str]().union(*(units_of(link, facts) for link in links))
+    if facts.ways.keys().isdisjoint(found):
+        return found
+    return frozenset().union(*(_by_way(unit, ports, facts) for unit in found))
 
 
 def _by_way(unit: str, ports: Iterable[str], facts: Facts) -> frozenset[str]:
@@ -190,18 +202,19 @@ def unit_behind(port: str, fabric: str, facts: Facts) -> str | None:
     return facts.target_units.get((fabric, target))
 
 
+_ZONE_TYPES = {each.value: each for each in ZoneType}
+
+
 def read_zone(uri: str, document: Mapping[str, Any]) -> Zone:
     """Return the zone at `uri`; a missing or unknown ZoneType means ZoneOfEndpoints."""
-    try:
-        zone_type = ZoneType(document.get("ZoneType"))
-    except ValueError:
-        zone_type = ZoneType.ENDPOINTS
+    named, links = document.get("ZoneType"), document.get("Links")
+    known = _ZONE_TYPES.get(named) if isinstance(named, str) else None
     return Zone(
         uri,
         fabric_of(uri) or "",
-        zone_type,
-        members(document, "Links/Endpoints"),
-        members(document, "Links/ContainsZones"),
+        known or ZoneType.ENDPOINTS,
+        linked_in(links, "Endpoints"),
+        linked_in(links, "ContainsZones"),
         document.get("DefaultRoutingEnabled") is True,
     )
 

@@ -3,10 +3,10 @@
 Pure, mutable while an inventory is rendered. Knows the common form of resources and collections.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from redfish_fm.mapping.documents import Documents
+from redfish_fm.mapping.documents import Documents, Recipe, document_of
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.types import ODATA_TYPES, collection_type
@@ -16,6 +16,7 @@ GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 
 FINISHED = frozenset(
     {
+        "Endpoint",
         "MemoryDomain",
         "PCIeDevice",
         "PCIeFunction",
@@ -25,6 +26,9 @@ FINISHED = frozenset(
     }
 )
 """Types of which a big fabric has many, and which nothing is added to once they are put."""
+LINKED_BACK = frozenset({"CXLLogicalDevice", "MemoryChunks", "Port", "Processor"})
+"""Types of which it has many, too, and which nothing but the links of endpoints and cables are
+added to."""
 
 
 def ref(uri: str) -> dict[str, str]:
@@ -38,9 +42,13 @@ def refs(uris: Iterable[str]) -> list[dict[str, str]]:
 
 
 class Rendering:
-    """Documents by URI and the Facts that belong to them. `put` refuses to overwrite silently."""
+    """Documents by URI and the Facts that belong to them. `put` refuses to overwrite silently.
 
-    def __init__(self) -> None:
+    `finished` are types that nothing is added to once they are put.
+    """
+
+    def __init__(self, finished: frozenset[str] = FINISHED) -> None:
+        self._finished = finished
         self.documents = Documents()
         self.with_status: dict[str, None] = {}
         """URIs of all that has a Status, in their order."""
@@ -52,23 +60,38 @@ class Rendering:
 
         Raises ValueError when another document is there: the inventory's ids are not unique.
         """
-        document: dict[str, Any] = {
-            "@odata.id": uri,
-            "@odata.type": ODATA_TYPES[type_name],
-            "Id": uri.rpartition("/")[2],
-            "Name": name,
-        }
-        for key, value in properties.items():
-            # Most are true, which is told faster than what they are not.
-            if value or (value is not None and value != ""):
-                document[key] = value
-        if not self.documents.add(uri, document, type_name in FINISHED):
+        document = document_of(uri, ODATA_TYPES[type_name], name, properties)
+        if not self.documents.add(uri, document, type_name in self._finished):
             raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
-        if "Status" in document:
+        self._note(uri, type_name, "Status" in document)
+        return document
+
+    def put_later(
+        self,
+        uri: str,
+        type_name: str,
+        name: str,
+        make: Callable[..., dict[str, Any]],
+        *args: Any,
+        status: bool = True,
+    ) -> None:
+        """Add a resource as `put` does; `make(*args)` says its properties once it is asked for.
+
+        For types of which a big fabric has many. `make` puts nothing and says the same whenever it
+        is called; `status`: there is one among what it says.
+        """
+        if type_name not in self._finished:
+            self.put(uri, type_name, name, **make(*args))
+            return
+        if not self.documents.add_later(Recipe(uri, ODATA_TYPES[type_name], name, make, args)):
+            raise ValueError(f"two different resources at {uri}: ids of the inventory collide")
+        self._note(uri, type_name, status)
+
+    def _note(self, uri: str, type_name: str, status: bool) -> None:
+        if status:
             self.with_status[uri] = None
         if type_name == "Endpoint":
             self._endpoints.append(uri)
-        return document
 
     def collection(self, uri: str, member: str, name: str) -> dict[str, str]:
         """Add a collection without Members, which are derived; return a link to it."""

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from redfish_fm.fabric.composition import Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping import generic, refusals, uris
@@ -26,6 +28,8 @@ from redfish_fm.redfish.writes import OutcomeKind, Write
 
 ODATA_TYPE = "#RedfishFMComposition.v1_0_0.Reserved"
 """Of Oem.RedfishFM in a reservation."""
+WHOLE = "ManifestJsonBody"
+"""The name under it of the manifest as the client sent it."""
 
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII)
 _SECONDS = (86400, 3600, 60, 1)
@@ -68,15 +72,41 @@ def new_reservation(
         "ReservationTime": _exactly(tip.wall_s()),
         "Client": client,
         "ReservedResourceBlocks": refs(blocks),
-        "Manifest": dict(manifest),
+        "Manifest": _without_requests(manifest),
         "Oem": {
             oem.NAME: {
                 "@odata.type": ODATA_TYPE,
+                WHOLE: msgspec.json.encode(manifest).decode(),
                 EXPIRES.rpartition("/")[2]: _exactly(tip.ends_s(lasting_s)),
             }
         },
     }
     return uri, document
+
+
+def _without_requests(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest as it can be shown in a resource.
+
+    Manifest.v1_1_2 leaves open what a Request holds, so nobody who reads by the schemas can tell
+    what is in one; the whole manifest stands beside it as JSON, as a Task's Payload has a body.
+    """
+    stanzas = [
+        {name: value for name, value in stanza.items() if name != "Request"}
+        for stanza in manifest.get("Stanzas") or ()
+    ]
+    return {**manifest, "Stanzas": stanzas}
+
+
+def manifest_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the whole manifest that a reservation was made for; None where it has none.
+
+    One of an imported mockup may have its requests in Manifest.
+    """
+    ours = (document.get("Oem") or {}).get(oem.NAME) or {}
+    whole = ours.get(WHOLE)
+    found: dict[str, Any] | None
+    found = document.get("Manifest") if whole is None else msgspec.json.decode(whole)
+    return found
 
 
 def taken(reservation_id: str, client: str, tip: Tip) -> tuple[str, Mapping[str, Any]]:

@@ -57,11 +57,9 @@ def wished_document(
         "Id": resource_id,
         "Name": body.get("Name") or f"{type_name} {resource_id}",
     }
-    document.update(
-        (name, value)
-        for name, value in body.items()
-        if name not in SERVICE_MADE and not name.startswith("@odata.")
-    )
+    for name, value in body.items():
+        if name not in SERVICE_MADE and not name.startswith("@odata."):
+            document[name] = value
     return uri, without_trailing_slashes(strip_inverse(type_name, document))
 
 
@@ -95,10 +93,10 @@ def without_trailing_slashes(value: Any) -> Any:
     """Return a copy in which every @odata.id of a link has the service's own spelling."""
     if isinstance(value, str):
         return value  # most values are; to ask an abstract class about them takes long
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {
-            name: inner.rstrip("/")
-            if name == "@odata.id" and isinstance(inner, str)
+            name: (inner.rstrip("/") if name == "@odata.id" else inner)
+            if isinstance(inner, str)
             else without_trailing_slashes(inner)
             for name, inner in value.items()
         }

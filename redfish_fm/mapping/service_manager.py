@@ -1,4 +1,4 @@
-"""The manager that this service is, with its network protocols and its audit log.
+"""The manager that this service is, with its network protocols and its logs.
 
 Pure. It stands beside whatever is served, imports too. What it manages are the resources that say
 so; an import's own resources keep the managers they came with. Redfish: Manager.v1_24_0,
@@ -20,6 +20,7 @@ MODEL = "redfish-fm"
 """Tells our own manager, in a recording of this service, from one of somebody else's."""
 MANAGER_TYPE = "Service"
 AUDIT_LOG = "AuditLog"
+EVENT_LOG = "EventLog"
 SSDP_PORT, MDNS_PORT = 1900, 5353
 _OK = {"State": "Enabled", "Health": "OK"}
 
@@ -45,6 +46,7 @@ class AboutService:
     interfaces: bool = False
     certificates: bool = False
     log_entries_max: int = 5000
+    event_entries_max: int = 5000
     persistent: bool = True
     resets: frozenset[str] = frozenset({"GracefulRestart"})
 
@@ -57,6 +59,8 @@ class OwnUris:
     protocols: str
     log: str
     entries: str
+    event_log: str
+    event_entries: str
     interfaces: str
 
     @property
@@ -68,11 +72,14 @@ class OwnUris:
     def of(cls, manager: str) -> "OwnUris":
         """Return the URIs of the manager of that Id."""
         place = {"manager": manager, "log": AUDIT_LOG}
+        events = {"manager": manager, "log": EVENT_LOG}
         return cls(
             uris.MANAGER.format(**place),
             uris.MANAGER_PROTOCOLS.format(**place),
             uris.MANAGER_LOG.format(**place),
             uris.MANAGER_LOG_ENTRIES.format(**place),
+            uris.MANAGER_LOG.format(**events),
+            uris.MANAGER_LOG_ENTRIES.format(**events),
             uris.MANAGER_ETHERNETS.format(**place),
         )
 
@@ -103,7 +110,8 @@ def add_service(documents: Documents, about: AboutService) -> OwnUris:
     """
     own = OwnUris.of(_free_id(documents))
     links = documents.get(own.manager, {}).get("Links", {})
-    for uri in [uri for uri in documents if f"{uri}/".startswith(f"{own.manager}/")]:
+    below = f"{own.manager}/"
+    for uri in [uri for uri in documents if uri == own.manager or uri.startswith(below)]:
         del documents[uri]
     _collection(documents, uris.MANAGER_COLLECTION, "Manager", "Managers")
     documents[own.manager] = _document(
@@ -119,7 +127,22 @@ def add_service(documents: Documents, about: AboutService) -> OwnUris:
         Links=dict(_standing(links, documents)),
     )
     documents[own.protocols] = _protocols(own, about)
-    documents[own.log] = _audit_log(own, about)
+    documents[own.log] = _log(
+        own.log,
+        "Audit log",
+        own.entries,
+        about.log_entries_max,
+        "Security",
+        persistent=about.persistent,
+    )
+    documents[own.event_log] = _log(
+        own.event_log,
+        "Event log",
+        own.event_entries,
+        about.event_entries_max,
+        "Operations",
+        persistent=about.persistent,
+    )
     return own
 
 
@@ -156,6 +179,7 @@ def _below(documents: Documents, own: OwnUris, about: AboutService) -> dict[str,
     logs = own.log.rpartition("/")[0]
     _collection(documents, logs, "LogService", "Logs of the fabric manager")
     _collection(documents, own.entries, "LogEntry", "Entries of the audit log")
+    _collection(documents, own.event_entries, "LogEntry", "Entries of the event log")
     found = {"NetworkProtocol": ref(own.protocols), "LogServices": ref(logs)}
     if about.interfaces:
         name = "Network interfaces of the fabric manager"
@@ -191,23 +215,25 @@ def _protocols(own: OwnUris, about: AboutService) -> dict[str, Any]:
     )
 
 
-def _audit_log(own: OwnUris, about: AboutService) -> dict[str, Any]:
+def _log(
+    uri: str, name: str, entries: str, entries_max: int, purpose: str, *, persistent: bool
+) -> dict[str, Any]:
     return _document(
-        own.log,
+        uri,
         "LogService",
-        "Audit log",
+        name,
         LogEntryType="Event",
-        LogPurposes=["Security"],
+        LogPurposes=[purpose],
         OverWritePolicy="WrapsWhenFull",
-        MaxNumberOfRecords=about.log_entries_max,
+        MaxNumberOfRecords=entries_max,
         Overflow=False,
-        Persistency=about.persistent,
+        Persistency=persistent,
         ServiceEnabled=True,
         Status=_OK,
-        Entries=ref(own.entries),
+        Entries=ref(entries),
         Actions={
             f"#{CLEAR_LOG}": {
-                "target": f"{own.log}/Actions/{CLEAR_LOG}",
+                "target": f"{uri}/Actions/{CLEAR_LOG}",
                 "@Redfish.ActionInfo": ACTION_INFO.format(action=CLEAR_LOG),
             }
         },

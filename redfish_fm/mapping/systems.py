@@ -45,9 +45,10 @@ def action(write: Write, tip: Tip) -> Draft:
 
 
 def patch(write: Write, tip: Tip) -> Draft:
-    """Return the draft of a PATCH: of its blocks, what it needs more, what an owner notes of it.
+    """Return the draft of a PATCH: of its blocks, what it shall have, what an owner notes of it.
 
-    Members that are described are added to what the system has; nothing is taken away for them.
+    What the system lacks of the members that are described is added; nothing is taken away for
+    them.
     """
     links = write.body.get("Links")
     named = isinstance(links, Mapping) and "ResourceBlocks" in links
@@ -66,11 +67,12 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 def _changed(write: Write, *, named: bool, tip: Tip) -> Draft:
     target = target_of(write.uri, tip)
-    blocks = members(write.body, BLOCKS) if named else target.blocks
+    blocks = members(write.body, BLOCKS) if named else None
     if not describes(write.body):
-        return change(target, blocks, tip, write.actor)
+        return change(target, blocks or (), tip, write.actor)
     recipe = recipe_for(write.body, write.uri, target.blocks, blocks, tip)
-    return change(target, recipe.blocks, tip, write.actor, carvings=recipe)
+    parts = recipe if recipe.carvings or recipe.parts or recipe.shared else None
+    return change(target, recipe.blocks, tip, write.actor, carvings=parts)
 
 
 def _without_blocks(body: Mapping[str, Any]) -> dict[str, Any]:

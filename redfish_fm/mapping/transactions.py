@@ -24,6 +24,16 @@ class Transaction:
 
     _tip: Tip
     _drafts: list[Draft] = field(default_factory=list)
+    at: str = ""
+    """JSON pointer of the request that is judged now, where it is one of several in a body."""
+    _places: dict[str, str] = field(default_factory=dict)
+
+    def tell(self, unit: str, place: str) -> None:
+        """Note where the request asks for a unit: what refuses it later is told with that place.
+
+        The drafts name places in bodies that no client has written.
+        """
+        self._places[unit] = f"#{self.at}{place}"
 
     def add(self, draft: Draft) -> None:
         """Lay a draft, judged just now, on the tip; what follows is judged upon it."""
@@ -43,7 +53,7 @@ class Transaction:
         if not edits:
             return Draft(OutcomeKind.NO_OPERATION, uri)
         plans = [draft.operation for draft in self._drafts if draft.operation is not None]
-        return Draft(kind, uri, edits, _operation(uri, plans, edits, tuple(added)))
+        return Draft(kind, uri, edits, _operation(uri, plans, edits, tuple(added), self._places))
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -134,7 +144,11 @@ class _Work:
 
 
 def _operation(
-    uri: str, plans: list[OperationDraft], edits: tuple[Edit, ...], added: tuple[str, ...]
+    uri: str,
+    plans: list[OperationDraft],
+    edits: tuple[Edit, ...],
+    added: tuple[str, ...],
+    places: Mapping[str, str],
 ) -> OperationDraft | None:
     work = _Work()
     for plan in plans:
@@ -161,7 +175,10 @@ def _operation(
         tuple(work.joined.values()),
         frozenset().union(*(plan.holders or {plan.resource} for plan in plans)),
         tuple(work.bandwidth),
-        places={unit: place for plan in plans for unit, place in plan.places.items()},
+        places={
+            **{unit: place for plan in plans for unit, place in plan.places.items()},
+            **{each.unit: places[each.unit] for each in work.granted.values() if each.unit in places},
+        },
         made=frozenset(
             edit.key for edit in edits if edit.space is Space.DOCUMENT and edit.pre is None
         ),

@@ -24,6 +24,8 @@ ODATA_TYPES: dict[str, str] = {
     "EndpointGroup": "#EndpointGroup.v1_3_4.EndpointGroup",
     "EnvironmentMetrics": "#EnvironmentMetrics.v1_5_0.EnvironmentMetrics",
     "EthernetInterface": "#EthernetInterface.v1_12_4.EthernetInterface",
+    "EventDestination": "#EventDestination.v1_16_0.EventDestination",
+    "EventService": "#EventService.v1_12_0.EventService",
     "Fabric": "#Fabric.v1_4_0.Fabric",
     "FabricAdapter": "#FabricAdapter.v1_5_3.FabricAdapter",
     "Fan": "#Fan.v1_6_0.Fan",

@@ -4,6 +4,8 @@ Pure table. The same templates stand in schemas/ as facts of the standard; a tes
 `fabric_of` and `storage_of` are the ways to read a URI back.
 """
 
+from functools import lru_cache
+
 CHASSIS_COLLECTION = "/redfish/v1/Chassis"
 SYSTEM_COLLECTION = "/redfish/v1/Systems"
 MANAGER_COLLECTION = "/redfish/v1/Managers"
@@ -140,7 +142,12 @@ HTTPS_CERTIFICATES = "/redfish/v1/Managers/{manager}/NetworkProtocol/HTTPS/Certi
 HTTPS_CERTIFICATE = (
     "/redfish/v1/Managers/{manager}/NetworkProtocol/HTTPS/Certificates/{certificate}"
 )
+TASK_SERVICE = "/redfish/v1/TaskService"
 TASK = "/redfish/v1/TaskService/Tasks/{task}"
+
+EVENT_SERVICE = "/redfish/v1/EventService"
+SUBSCRIPTIONS = "/redfish/v1/EventService/Subscriptions"
+SUBSCRIPTION = "/redfish/v1/EventService/Subscriptions/{subscription}"
 
 _FABRIC_PREFIX = FABRIC.format(fabric="")
 _FABRIC_DEPTH = _FABRIC_PREFIX.count("/")
@@ -149,6 +156,7 @@ _FABRIC_DEPTH = _FABRIC_PREFIX.count("/")
 _STORAGE_PARENTS = frozenset({"redfish", "Systems", "ResourceBlocks"})
 
 
+@lru_cache(maxsize=1024)
 def fabric_of(uri: str) -> str | None:
     """Return the id of the fabric that `uri` lies in, or None outside of fabrics."""
     if not uri.startswith(_FABRIC_PREFIX):

@@ -27,6 +27,8 @@ AFFINITY = "@Redfish.ZoneAffinity"
 OVERPROVISIONING = "@Redfish.AllowOverprovisioning"
 COUNT_MAX = 4096
 """Of one member: more than any rack holds, and few enough to look for."""
+WISHES_MAX = 64
+"""In one request: they are met together, in one step that nobody interrupts."""
 SIZE_MAX = 1 << 62
 """Of a capacity or another number: what no device has."""
 BYTES_PER_MIB = 1 << 20
@@ -46,6 +48,10 @@ _OURS = f"Oem/{oem.NAME}"
 
 _PROCESSORS = {"GPU": "GPU", "FPGA": "FPGA"}
 """ProcessorType -> the kind of block; a CPU comes with the host."""
+DRIVES = ("NVMe", "SAS", "SATA")
+"""Drive.Protocol that may be asked for, which is the kind of block too."""
+DRIVE = "Drive"
+"""The kind that is asked for where any protocol will do: there is no such block."""
 _HOST_CORES = {"ProcessorArchitecture": ("x86",), "InstructionSet": ("x86-64",)}
 """What every host's processors are, so that it may be asked for."""
 
@@ -93,12 +99,36 @@ def describes(body: Mapping[str, Any]) -> bool:
 def read_wishes(body: Mapping[str, Any]) -> Asked:
     """Return the wishes of a request; its links and names are not looked at."""
     asked = Asked()
+    too_many = next(_too_many(body), None)
+    if too_many is not None:
+        asked.told.append(too_many)
+        return asked
     asked.ours = _ours(body, "#", _ROOT, asked.told, ignored=("Composition",))
     for name, reader in _READERS.items():
         if _is_described(body.get(name)):
             for member in _members(body[name], f"#/{name}", asked.told):
                 reader(member, asked)
     return asked
+
+
+def _too_many(body: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield what is wrong with a request that describes more than a system can be made of."""
+    count = 0
+    for name in _READERS:
+        value = body.get(name)
+        if isinstance(value, Mapping) and isinstance(value.get("Members"), list):
+            count += sum(map(_width, value["Members"]))
+            if count > WISHES_MAX:
+                place = f"#/{name}/Members"
+                yield messages.property_value_out_of_range(f"{count} members", "Members", place)
+
+
+def _width(member: object) -> int:
+    """Return for how many things a member asks: for itself, or for each that it lists."""
+    if not isinstance(member, Mapping):
+        return 1
+    lists = (each["Members"] if _is_described(each) else each for each in member.values())
+    return max(1, sum(len(each) for each in lists if isinstance(each, list)))
 
 
 def _is_described(value: object) -> bool:
@@ -155,6 +185,14 @@ class _Member:
         else:
             return value
         return None
+
+    def truth(self, name: str) -> None:
+        """Note a property that can only be asked for as true."""
+        self.known.add(name)
+        value = self.body.get(name)
+        if name in self.body and value is not True:
+            place = pointer_to(self.place, name)
+            self.told.append(messages.property_value_not_in_list(quoted(value), name, place))
 
     def ours(self, names: tuple[str, ...]) -> Mapping[str, Any]:
         """Return our wishes, of which only `names` mean anything here."""
@@ -296,7 +334,9 @@ def _read_processor(member: _Member, asked: Asked) -> None:
             capacity = sum(each.integer("CapacityMiB", required=True) or 0 for each in parts)
             for each in parts:
                 each.finish()
-        _device(member, asked, _PROCESSORS[kind], count, capacity_mib_min=capacity)
+        cores = member.integer("TotalCores") or 0
+        kind = _PROCESSORS[kind]
+        _device(member, asked, kind, count, capacity_mib_min=capacity, core_count_min=cores)
     member.finish()
 
 
@@ -335,25 +375,25 @@ def _read_storage(member: _Member, asked: Asked) -> None:
             total = count * (inner or 1)
             if name == "Drives":
                 each.text("MediaType", among=("SSD",))
-                each.text("Protocol", among=("NVMe",))
-                _device(each, asked, "NVMe", total, capacity_mib_min=mib)
+                kind = each.text("Protocol", among=DRIVES) or DRIVE
+                _device(each, asked, kind, total, capacity_mib_min=mib)
             elif size is not None:
                 _parts(each, asked, "NVMe", total, mib)
             each.finish()
     if not {"Drives", "Volumes"} & set(member.body):
-        _device(member, asked, "NVMe", count)
+        _device(member, asked, DRIVE, count)
     member.finish()
 
 
 def _read_simple_storage(member: _Member, asked: Asked) -> None:
     count = member.count()
     if "Devices" not in member.body:
-        _device(member, asked, "NVMe", count)
+        _device(member, asked, DRIVE, count)
     else:
         for each in member.members("Devices"):
             inner = each.integer(COUNT, most=COUNT_MAX) if COUNT in each.body else 1
             mib = -(-(each.integer("CapacityBytes") or 0) // BYTES_PER_MIB)
-            _device(each, asked, "NVMe", count * (inner or 1), capacity_mib_min=mib)
+            _device(each, asked, DRIVE, count * (inner or 1), capacity_mib_min=mib)
             each.finish()
     member.finish()
 
@@ -362,6 +402,8 @@ def _read_interface(member: _Member, asked: Asked) -> None:
     """A network card whose own link carries at least that speed."""
     count = member.count()
     bits = member.integer("SpeedMbps") or 0
+    # Every link here carries its rate both ways at once.
+    member.truth("FullDuplex")
     _device(member, asked, "NIC", count, bandwidth_mb_s_min=-(-bits // BITS_PER_BYTE))
     member.finish()
 

@@ -18,6 +18,7 @@ from redfish_fm.mapping import (
     composed_blocks,
     connections,
     endpoints,
+    event_service,
     generic,
     groups,
     log_services,
@@ -29,6 +30,7 @@ from redfish_fm.mapping import (
     reservations,
     roles,
     service_protocols,
+    subscriptions,
     systems,
     volumes,
     vppbs,
@@ -39,7 +41,7 @@ from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.judging import DocumentRules, unless_busy
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
-from redfish_fm.mapping.uris import RESOURCE_BLOCKS, SYSTEM_COLLECTION, fabric_of
+from redfish_fm.mapping.uris import RESOURCE_BLOCKS, SUBSCRIPTIONS, SYSTEM_COLLECTION, fabric_of
 from redfish_fm.redfish import etag
 from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.certificates import CLIENT_AUTHORITIES
@@ -85,6 +87,10 @@ PREPARERS: dict[tuple[str, WriteKind], _Preparer] = {
     ("ResourceBlock", WriteKind.PATCH): block_writes.patch,
     ("ResourceBlock", WriteKind.DELETE): composed_blocks.delete,
     ("Certificate", WriteKind.CREATE): certificates.create,
+    ("EventDestination", WriteKind.CREATE): subscriptions.create,
+    ("EventDestination", WriteKind.PATCH): subscriptions.patch,
+    ("EventDestination", WriteKind.DELETE): subscriptions.delete,
+    ("EventDestination", WriteKind.ACTION): subscriptions.act,
     ("ManagerAccount", WriteKind.CREATE): accounts.create,
     ("ManagerAccount", WriteKind.PATCH): accounts.patch,
     ("ManagerAccount", WriteKind.DELETE): accounts.delete,
@@ -102,6 +108,8 @@ LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
     ("CompositionService", WriteKind.PATCH): reservations.patch_service,
     ("ComputerSystem", WriteKind.ACTION): systems.action,
     ("ComputerSystem", WriteKind.PATCH): systems.patch,
+    ("EventService", WriteKind.ACTION): event_service.act,
+    ("EventService", WriteKind.PATCH): event_service.patch,
     ("LogService", WriteKind.ACTION): log_services.clear,
     ("Manager", WriteKind.ACTION): power.reset_manager,
     ("SessionService", WriteKind.PATCH): login_services.patch_sessions,
@@ -114,6 +122,7 @@ LAID_OVER: dict[tuple[str, WriteKind], _Preparer] = {
 HOMES = {
     "Certificate": CLIENT_AUTHORITIES,
     "ComputerSystem": SYSTEM_COLLECTION,
+    "EventDestination": SUBSCRIPTIONS,
     "ManagerAccount": ACCOUNTS,
     "ResourceBlock": RESOURCE_BLOCKS,
     "Role": ROLES,
@@ -140,11 +149,15 @@ def prepare(write: Write, tip: Tip) -> Draft:
     """Return the draft of `write`, or raise RedfishError with every reason against it."""
     if not tip.exists(write.uri):
         raise refusals.missing(write.uri)
-    _check_if_match(write, tip)
-    _check_etag_parameters(write, tip)
+    if write.if_match is not None:
+        _check_if_match(write, tip)
+    if write.action is not None:
+        _check_etag_parameters(write, tip)
     if write.kind is not WriteKind.CREATE:
         refuse_held(write.uri, tip)
     task = tip.busy(write.uri) if write.kind in _BLOCKED else None
+    if task is None:
+        return _preparer(write, tip)(write, tip)
     return unless_busy(task, lambda: _preparer(write, tip)(write, tip))
 
 

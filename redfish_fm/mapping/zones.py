@@ -31,10 +31,12 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
+_OF_ENDPOINTS = ZoneType.ENDPOINTS.value
+
 
 def _complete(document: dict[str, Any]) -> None:
     """A missing ZoneType means ZoneOfEndpoints."""
-    document.setdefault("ZoneType", ZoneType.ENDPOINTS.value)
+    document.setdefault("ZoneType", _OF_ENDPOINTS)
     document.setdefault("Links", {}).setdefault("Endpoints", [])
 
 
@@ -105,15 +107,26 @@ def _judge(change: Change, tip: Tip) -> Draft:
         change.uri,
         zone.fabric,
         change.after,
-        wanted_by_zone(tip.index, zone),
-        violations,
-        added_members(old.endpoints if old else (), zone.endpoints, _units(zone, tip)),
-        change.pointers,
-        causes(zone_parts(zone, tip.index.endpoints)),
-        ways=ways_of(zone.endpoints, tip.index),
+        violations=violations,
+        pointers=change.pointers,
         told=tuple(_wide_access(zone, change, tip)),
+        # Many zones are made empty and filled later: nothing follows from members there are none.
+        **(_of_members(zone, old, tip) if zone.endpoints else {}),
     )
-    return unless_busy(_busy_part(zone, old, tip), lambda: to_draft(grant, tip))
+    task = _busy_part(zone, old, tip) if zone.zones else None
+    if task is None:
+        return to_draft(grant, tip)
+    return unless_busy(task, lambda: to_draft(grant, tip))
+
+
+def _of_members(zone: Zone, old: Zone | None, tip: Tip) -> dict[str, Any]:
+    """Return what a Grant says because of the endpoints that the zone names."""
+    return {
+        "wanted": wanted_by_zone(tip.index, zone),
+        "added": added_members(old.endpoints if old else (), zone.endpoints, _units(zone, tip)),
+        "causes": causes(zone_parts(zone, tip.index.endpoints)),
+        "ways": ways_of(zone.endpoints, tip.index),
+    }
 
 
 def _units(zone: Zone, tip: Tip) -> dict[str, frozenset[str]]:
@@ -146,8 +159,9 @@ def _wide_access(zone: Zone, change: Change, tip: Tip) -> Iterator[Message]:
     """Tell access from outside the zone on bind fabrics (DESIGN section 5, rule 6)."""
     name = "ExternalAccessibility"
     asked = change.after.get(name)
-    bound = tip.index.facts(zone.fabric).kind is FabricKind.BIND
-    if bound and asked != (change.before or {}).get(name) and asked not in _INSIDE_ONLY:
+    if asked == (change.before or {}).get(name) or asked in _INSIDE_ONLY:
+        return
+    if tip.index.facts(zone.fabric).kind is FabricKind.BIND:
         yield messages.property_value_not_in_list(str(asked), name, f"#/{name}")
 
 

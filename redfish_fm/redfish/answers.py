@@ -16,7 +16,7 @@ from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.headers import JSON, ODATA_VERSION
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.representations import encode
-from redfish_fm.redfish.requests import Response
+from redfish_fm.redfish.requests import Flow, Response
 from redfish_fm.redfish.targets import Target
 from redfish_fm.redfish.view import Representation
 
@@ -50,6 +50,7 @@ class Answers:
         self._further = further
         self._registries = registries
         self._catalog = catalog
+        self._links: dict[str, dict[str, str]] = {}
         self._headers: dict[tuple[str, tuple[str, ...], str], dict[str, str]] = {}
         self._read_headers: dict[str, tuple[str, Mapping[str, str], Mapping[str, str]]] = {}
 
@@ -80,6 +81,11 @@ class Answers:
         """Return which methods the target takes."""
         return Response(204, {**_ALWAYS, "Allow": ", ".join(target.allow)})
 
+    def stream(self, media: str, flow: Flow | None) -> Response:
+        """Return 200 with what goes on; without a flow, what a HEAD of it tells."""
+        headers = {**_ALWAYS, "Content-Type": media}
+        return Response(200, {**headers, "X-Accel-Buffering": "no"}, flow=flow)
+
     def no_content(self) -> Response:
         """Return 204."""
         return Response(204, _ALWAYS)
@@ -96,11 +102,15 @@ class Answers:
         self, uri: str, found: Representation | None, further: Mapping[str, str] | None = None
     ) -> Response:
         """Return 201 with the new resource; with a message where it is gone already."""
-        headers = {"Location": uri, **(further or {})}
         if found is None:
             info = [self._registries.render(messages.created())]
-            return Response(201, {**_WITH_JSON, **headers}, encode({_EXTENDED: info}))
-        return Response(201, {**self._described(found), **headers}, found.body)
+            headers = {**_WITH_JSON, "Location": uri, **(further or {})}
+            return Response(201, headers, encode({_EXTENDED: info}))
+        headers = self._described(found)
+        headers["Location"] = uri
+        if further is not None:
+            headers |= further
+        return Response(201, headers, found.body)
 
     def accepted(self, monitor: str, task: Representation | None, retry_after_s: int) -> Response:
         """Return 202: the work goes on; `task` is what shows it."""
@@ -145,8 +155,12 @@ class Answers:
 
     def _described_by(self, type_name: str) -> dict[str, str]:
         """Return the Link to the published schema; types of makers have none that we know."""
-        info = self._catalog.types.get(type_name)
-        return {} if info is None else {"Link": f"<{info.schema_uri}>; rel=describedby"}
+        known = self._links.get(type_name)
+        if known is None:
+            info = self._catalog.types.get(type_name)
+            known = {} if info is None else {"Link": f"<{info.schema_uri}>; rel=describedby"}
+            self._links[type_name] = known
+        return known
 
 
 _READ_MAX = 1024

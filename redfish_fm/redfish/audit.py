@@ -6,7 +6,7 @@ keeps it. Nothing in it comes from a body or a credential: no password, no token
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from redfish_fm.clocks import Clock
@@ -18,6 +18,7 @@ from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.throttle import Throttle
+from redfish_fm.values import value_class
 
 log = logging.getLogger("redfish_fm.audit")
 
@@ -36,7 +37,7 @@ class AuditKind(Enum):
     """Credentials were not accepted, with whatever method they came."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditRecord:
     """One line of the audit log. Times in seconds since 1970.
 
@@ -102,7 +103,9 @@ class Auditor:
             () if refusal is None else self._ids(refusal),
             made,
         )
-        session = None if made is None else self._sessions.session_at(made)
+        session = None
+        if made is not None and made.startswith(self._sessions.collection_uri):
+            session = self._sessions.session_at(made)
         if session is not None:
             record = replace(
                 record, kind=AuditKind.LOGIN, user_name=session.user_name, session=session.id

@@ -19,25 +19,24 @@ _CHARS_MAX = 256
 
 def audit_entry(record: AuditRecord, registries: Registries) -> bytes:
     """Return the properties of the LogEntry that tells of `record`, as JSON."""
-    message = _message(record)
-    told = registries.render(message)
+    user, peer = _text(record.user_name), _text(record.peer)
+    message = _message(record, user, peer)
     entry: dict[str, Any] = {
         "EntryType": "Event",
         "Created": date_time(record.time_s),
         "Severity": _severity(record.status),
-        "MessageId": told["MessageId"],
-        "Message": told["Message"],
-        "MessageArgs": list(message.args),
-        "Originator": _text(record.peer),
+        "MessageId": registries.info(message.key).message_id,
+        "Message": registries.words(message),
+        "MessageArgs": message.args,
+        "Originator": peer,
         "OriginatorType": "Client",
     }
     if record.user_name is not None:
-        entry["Username"] = _text(record.user_name)
+        entry["Username"] = user
     return encode(entry)
 
 
-def _message(record: AuditRecord) -> Message:
-    user, peer = _text(record.user_name), _text(record.peer)
+def _message(record: AuditRecord, user: str, peer: str) -> Message:
     match record.kind:
         case AuditKind.LOGIN:
             return messages.logged_in(user, peer, _text(record.made))

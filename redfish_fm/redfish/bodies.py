@@ -31,12 +31,13 @@ def check_create(info: TypeInfo, body: Mapping[str, Any]) -> list[Message]:
         raise ValueError(f"{info.name} can not be created")
     walk = _Walk(table.allowed, patching=False, table=table)
     walk.body(info.properties, body)
-    _check_id(walk.check, body)
-    missing = [path for path in sorted(table.required) if _absent(body, path)]
-    for path in missing:
-        walk.check.told.append(
-            messages.property_missing(path.rsplit(".", 1)[-1], "#/" + path.replace(".", "/"))
-        )
+    if "Id" in body:
+        _check_id(walk.check, body)
+    if table.required:
+        for path in sorted(table.required):
+            if _absent(body, path):
+                name, place = path.rsplit(".", 1)[-1], "#/" + path.replace(".", "/")
+                walk.check.told.append(messages.property_missing(name, place))
     return limited(walk.check.told)
 
 
@@ -121,7 +122,7 @@ class _Walk:
                 self.check.annotation(value, name, pointer)
                 continue
             self.named = True
-            here, info = f"{path}{name}", properties.get(name)
+            here, info = f"{path}{name}" if path else name, properties.get(name)
             place = pointer_to(pointer, name)
             if here in self._described and isinstance(value, dict) and "Members" in value:
                 self.check.members(value, name, place)

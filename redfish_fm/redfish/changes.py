@@ -3,8 +3,9 @@
 Pure values. A Change carries the image before and after each edit, so it is its own undo.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from redfish_fm.values import value_class
 
 
 class Space(Enum):
@@ -37,7 +38,7 @@ FEED_SPACES = frozenset({Space.DOCUMENT, Space.OVERLAY, Space.ANNOUNCED})
 """Spaces whose edits appear in feed records."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Edit:
     """One key's change. `pre` None: it did not exist; `post` None: it no longer does."""
 
@@ -51,7 +52,7 @@ class Edit:
         return Edit(self.space, self.key, self.post, self.pre)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Change:
     """One atomic commit. Made by the writer, which gives `seq` (from 1, without gaps).
 
@@ -73,13 +74,16 @@ class Change:
 class FeedOp(Enum):
     """What happened to one URI."""
 
+    # As exact as Enum's own, which hashes the name in Python at each look-up.
+    __hash__ = object.__hash__
+
     CREATED = "created"
     CHANGED = "changed"
     DELETED = "deleted"
     OBSERVED = "observed"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FeedEntry:
     """One URI's part of a feed record. `pre` and `post` are document bytes or None."""
 
@@ -89,7 +93,7 @@ class FeedEntry:
     post: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FeedRecord:
     """What one commit tells the world; the source of every event."""
 
@@ -108,14 +112,15 @@ def feed_record(change: Change) -> FeedRecord:
         change.actor,
         change.operation,
         tuple(
-            FeedEntry(edit.key, _op(edit), edit.pre, edit.post)
+            FeedEntry(edit.key, feed_op(edit), edit.pre, edit.post)
             for edit in change.edits
             if edit.space in FEED_SPACES
         ),
     )
 
 
-def _op(edit: Edit) -> FeedOp:
+def feed_op(edit: Edit) -> FeedOp:
+    """Return what an edit of FEED_SPACES tells that happened to its URI."""
     if edit.space is Space.ANNOUNCED:
         return FeedOp.OBSERVED
     if edit.space is Space.OVERLAY:

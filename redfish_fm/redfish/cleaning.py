@@ -28,7 +28,7 @@ def cleaned(
 
 def _object(find: _Find, value: Mapping[str, Any], patching: bool) -> dict[str, Any]:
     return {
-        name: _value(find(name), below, patching)
+        name: _value(find(name), below, patching) if isinstance(below, dict | list) else below
         for name, below in value.items()
         if "@odata." not in name
     }

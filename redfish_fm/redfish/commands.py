@@ -17,6 +17,7 @@ from redfish_fm.redfish.bodies import check_action, check_create, check_patch
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.cleaning import cleaned
 from redfish_fm.redfish.errors import Message, RedfishError
+from redfish_fm.redfish.headers import wait_s
 from redfish_fm.redfish.logins import Logins
 from redfish_fm.redfish.parse import parse_object
 from redfish_fm.redfish.passwords import check_password
@@ -74,7 +75,16 @@ class Commands:
         kind, type_name, body = self._checked(request, target, info, principal)
         action = None if target.action is None else target.action.name
         write = Write(
-            kind, found.uri, type_name, principal.user_name, body, action, if_match, None, retry
+            kind,
+            found.uri,
+            type_name,
+            principal.user_name,
+            body,
+            action,
+            if_match,
+            retry=retry,
+            request=None if type_name in _SECRET_BODIES else request,
+            wait_s=wait_s(request.headers),
         )
         if principal.password_change_required:
             await self._refuse_same_password(write)
@@ -116,7 +126,12 @@ class Commands:
             result = self._task_result(uri)
         if isinstance(result, RedfishError):
             raise result
-        return self.answer(result or Outcome(OutcomeKind.ACCEPTED, uri, uri))
+        if result is not None:
+            return self.answer(result)
+        response = self.answer(Outcome(OutcomeKind.ACCEPTED, uri, uri))
+        # Clients look here for whether they may call it off.
+        allow = {"Allow": ", ".join(target.allow)}
+        return replace(response, headers={**response.headers, **allow})
 
     def answer(self, outcome: Outcome, *, acting: bool = False) -> Response:
         """Return the response for an outcome; `acting` when an action was asked for."""
@@ -157,7 +172,7 @@ class Commands:
                 password = check_password(member, body, self._accounts.policy)
                 _refuse(check_create(member, body) + password)
                 kept = cleaned(member.properties, body)
-                if not (member.create and member.create.described):
+                if "Oem" in kept and not (member.create and member.create.described):
                     # What is described may say more in our OEM part; elsewhere it is read-only.
                     kept = oem.without_own(kept)
                 return WriteKind.CREATE, member.name, kept
@@ -181,6 +196,12 @@ class Commands:
         shown = self._resources.get(found.uri)
         offered = {} if shown is None else json.loads(shown.body).get("Actions", {})
         return f"#{action.name}" in (offered.get("Oem", {}) if action.oem else offered)
+
+
+_SECRET_BODIES = frozenset(
+    {"Certificate", "CertificateService", "EventDestination", "ManagerAccount"}
+)
+"""Types whose bodies bring passwords, keys or credentials: those go no further than the protocol."""
 
 
 def _refuse(wrong: list[Message]) -> None:

@@ -7,7 +7,7 @@ Collections whose members come and go (Accounts, Tasks, Sessions) are given empt
 from collections.abc import Iterable
 from typing import Any
 
-from redfish_fm.redfish.action_documents import action_info_documents
+from redfish_fm.redfish.action_documents import action_info_documents, actions_property
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.certificates import CLIENT_AUTHORITIES, client_certificate_settings
 from redfish_fm.redfish.policy import DEFAULT, properties_of
@@ -16,6 +16,7 @@ from redfish_fm.redfish.query import LEVELS_MAX
 from redfish_fm.redfish.registries import Registries, RegistryInfo
 from redfish_fm.redfish.served import served_types
 from redfish_fm.redfish.sessions import ABSOLUTE_TIMEOUT_S, TIMEOUT_S
+from redfish_fm.redfish.tasks import TASK_KEPT_MINUTES
 
 REDFISH_VERSION = "1.20.0"
 """The version of DSP0266 that the service follows."""
@@ -69,10 +70,7 @@ def service_documents(
         **make.session_service(session_timeout_s),
         **make.account_service(),
         **make.privilege_map(privileges),
-        **make.one("TaskService", Id="TaskService", Name="Tasks", ServiceEnabled=True)
-        .linking(catalog, Tasks="TaskCollection")
-        .documents,
-        **make.collection("TaskCollection", "Tasks"),
+        **make.task_service(),
         **make.registries(registries),
         **action_info_documents(catalog),
         **make.collection("JsonSchemaFileCollection", "Schemas"),
@@ -160,6 +158,23 @@ class _Maker:
         made.linking(catalog, **{name: str(properties[name].link_to) for name in top_level})
         made.documents["/redfish/v1"]["@odata.id"] = "/redfish/v1/"
         return made.documents
+
+    def task_service(self) -> Documents:
+        """Return the task service and the collection of Tasks; its DateTime is told when read."""
+        info = self._catalog.types["TaskService"]
+        uri = self._catalog.uri_of("TaskService")
+        made = self.one(
+            "TaskService",
+            Id="TaskService",
+            Name="Tasks",
+            ServiceEnabled=True,
+            Status={"State": "Enabled", "Health": "OK"},
+            CompletedTaskOverWritePolicy="Oldest",
+            LifeCycleEventOnTaskStateChange=True,
+            TaskAutoDeleteTimeoutMinutes=TASK_KEPT_MINUTES,
+            Actions=actions_property(self._catalog, info, uri),
+        ).linking(self._catalog, Tasks="TaskCollection")
+        return {**made.documents, **self.collection("TaskCollection", "Tasks")}
 
     def session_service(self, timeout_s: float) -> Documents:
         """Return the session service and the collection of sessions."""

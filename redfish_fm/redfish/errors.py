@@ -5,12 +5,12 @@ is written, so one wording serves every place.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from redfish_fm.errors import FmError
+from redfish_fm.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Message:
     """One ExtendedInfo entry. `key` is "Base.PropertyUnknown"; the version is added when written.
 

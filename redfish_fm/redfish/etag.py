@@ -13,6 +13,9 @@ _TAG = re.compile(r'(?:^|,)\s*(?:(?:W/)?"([^"]*)"|([^\s,"]+))\s*(?=,|$)')
 
 def content_tag(*parts: bytes) -> str:
     """Return 16 hex digits that depend on every part and on where one ends."""
+    if len(parts) == 1:
+        part = parts[0]
+        return hashlib.blake2b(len(part).to_bytes(8, "little") + part, digest_size=8).hexdigest()
     pieces: list[bytes] = []
     for part in parts:
         pieces += (len(part).to_bytes(8, "little"), part)

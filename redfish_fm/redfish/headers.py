@@ -1,5 +1,6 @@
 """Request headers that can refuse (Origin, Accept, Content-Type …), and Prefer. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from redfish_fm.redfish.requests import Response
 JSON = "application/json"
 XML = "application/xml"
 YAML = "application/yaml"
+EVENT_STREAM = "text/event-stream"
 ODATA_VERSION = "4.0"
 
 
@@ -92,10 +94,16 @@ def preferred(headers: Mapping[str, str], response: Response) -> Response:
     """Return the answer of a write as Prefer wants it (RFC 7240 "return"; the first one counts).
 
     With "minimal" a 200 becomes a 204 and a 201 has no body; an answer that tells the client
-    something of its own keeps it. Other preferences are not applied, which is no error.
+    something of its own keeps it. A 202 says that "respond-async" was heard. Other preferences
+    are not applied, which is no error.
     """
     header = headers.get("prefer")
-    if header is None or response.status not in (200, 201) or not response.body:
+    if header is None:
+        return response
+    if response.status == 202 and _ASYNC in map(_preference, header.split(",")):
+        applied = {"Preference-Applied": _ASYNC[0]}
+        return replace(response, headers={**response.headers, **applied})
+    if response.status not in (200, 201) or not response.body:
         return response
     wish = next((each for each in map(_preference, header.split(",")) if each[0] == "return"), None)
     if wish == ("return", "representation"):
@@ -107,6 +115,23 @@ def preferred(headers: Mapping[str, str], response: Response) -> Response:
     return Response(status, {**kept, **_applied("minimal")})
 
 
+def wait_s(headers: Mapping[str, str]) -> float | None:
+    """Return how long a client wants to wait for the end of long work, None where it says nothing.
+
+    RFC 7240 "respond-async" (not at all) and "wait" (so many seconds; with both, that long).
+    """
+    header = headers.get("prefer")
+    if header is None:
+        return None
+    wishes = dict(reversed([*map(_preference, header.split(","))]))
+    seconds = wishes.get("wait", "")
+    if _SECONDS.fullmatch(seconds):
+        return float(seconds)
+    return 0.0 if wishes.get(_ASYNC[0]) == _ASYNC[1] else None
+
+
+_ASYNC = ("respond-async", "")
+_SECONDS = re.compile(r"[0-9]{1,6}", re.ASCII)
 _TOLD = b'"@Message.ExtendedInfo"'
 
 

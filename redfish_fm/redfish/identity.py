@@ -17,6 +17,7 @@ from redfish_fm.redfish.policy import ACCOUNT_SERVICE, policy_of
 from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.sessions import SessionRow, Sessions
 
+LOGIN = "Login"
 SESSION_SERVICE = "/redfish/v1/SessionService"
 """Where clients set how long sessions last; an overlay over the service's own document."""
 
@@ -72,6 +73,13 @@ class Identity:
         for edit in edits:
             if edit.space is Space.OVERLAY:
                 self._take_over(edit.key, edit.post)
+
+    def may_listen(self, user_name: str) -> bool:
+        """Return whether a user may still hear what happens, without a request to prove it by."""
+        account = self.accounts.find(user_name)
+        if account is None or not account.enabled or account.password_change_required:
+            return False
+        return LOGIN in self.roles.privileges(account.role_id)
 
     def _vouched(self, row: SessionRow) -> bool:
         return self.accounts.vouches(row.user_name, row.created_s)

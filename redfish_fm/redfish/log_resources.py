@@ -1,21 +1,34 @@
 """The entries of one log as resources: the collection, which holds its members whole, and each.
 
-An entry never changes; it comes, and goes when the log has too many or is cleared. What is kept of
-it are the properties of a LogEntry as JSON, without those that every resource has. Rendered when
-asked for. Redfish: LogEntry.v1_21_0.
+An entry comes, and goes when the log has too many or is cleared. All that changes of it meanwhile
+is that it links what it is about only while that is there. What is kept of it are the properties
+of a LogEntry as JSON, without those that every resource has. Rendered when asked for.
+Redfish: LogEntry.v1_21_0.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from redfish_fm.redfish.catalog import Catalog
+from redfish_fm.redfish.event_entries import origin_of, unlinked
 from redfish_fm.redfish.representations import encode, represent_bytes
 from redfish_fm.redfish.view import Representation
 
 
 class LogTable:
-    """Satisfies redfish.tables.Table. `name` is what the collection is called."""
+    """Satisfies redfish.tables.Table. `name` is what the collection is called.
 
-    def __init__(self, catalog: Catalog, collection_uri: str, name: str) -> None:
+    `exists` tells whether something is served at a URI; None: no entry links anything.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collection_uri: str,
+        name: str,
+        exists: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._exists = exists
+        self._about: dict[str, set[int]] = {}
         self._uri = collection_uri
         self._name = name
         self._type = encode(catalog.types["LogEntry"].odata_type)
@@ -34,10 +47,18 @@ class LogTable:
         """The numbers of all entries, oldest first."""
         return self._values.keys()
 
+    @property
+    def newest(self) -> bytes | None:
+        """The newest entry as it was appended, or None where there is none."""
+        return next(reversed(self._values.values()), None)
+
     def append(self, number: int, value: bytes) -> None:
         """Add an entry; `number` is higher than all there were, `value` a JSON object with more
         than nothing in it."""
         self._values[number] = value
+        origin = self._origin(value)
+        if origin is not None:
+            self._about.setdefault(origin, set()).add(number)
         self._collection = None
 
     def drop_through(self, number: int) -> None:
@@ -48,10 +69,23 @@ class LogTable:
                 break
             gone.append(each)
         for each in gone:
-            del self._values[each]
+            origin = self._origin(self._values.pop(each))
+            if origin is not None:
+                self._about[origin].discard(each)
+                if not self._about[origin]:
+                    del self._about[origin]
             self._rendered.pop(each, None)
         if gone:
             self._collection = None
+
+    def came_or_went(self, uri: str) -> None:
+        """Show anew whether the entries about `uri` link it. Costs nothing where there are none."""
+        for number in self._about.get(uri, ()):
+            self._rendered.pop(number, None)
+            self._collection = None
+
+    def _origin(self, value: bytes) -> str | None:
+        return None if self._exists is None else origin_of(value)
 
     def get(self, uri: str) -> Representation | None:
         """Return the collection or one entry, or None."""
@@ -76,8 +110,10 @@ class LogTable:
                 b'"Members@odata.count"',
                 len(entries),
             )
-            # No number is given twice: what lies between two entries is always the same.
+            # No number is given twice: what lies between two entries is always the same, but for
+            # what they link.
             content = encode([self._uri, len(entries), ends])
+            content = content if self._exists is None else raw
             self._collection = represent_bytes(self._uri, "LogEntryCollection", raw, content)
         return self._collection
 
@@ -85,12 +121,16 @@ class LogTable:
         found = self._rendered.get(number)
         if found is None:
             uri = f"{self._uri}/{number}"
+            value = self._values[number]
+            origin = self._origin(value)
+            if origin is not None and self._exists is not None and not self._exists(origin):
+                value = unlinked(value)
             raw = b'{"@odata.id":%b,"@odata.type":%b,"Id":"%d","Name":"Log entry %d",%b' % (
                 encode(uri),
                 self._type,
                 number,
                 number,
-                self._values[number][1:],
+                value[1:],
             )
             found = self._rendered[number] = represent_bytes(uri, "LogEntry", raw)
         return found

@@ -195,6 +195,21 @@ def service_disabled(uri: str) -> Message:
     return Message("Base.ServiceDisabled", (uri,))
 
 
+def event_subscription_limit_exceeded() -> Message:
+    """No further subscription can be made."""
+    return Message("Base.EventSubscriptionLimitExceeded")
+
+
+def array_size_too_long(name: str, count_max: int, *related: str) -> Message:
+    """More elements than the property takes."""
+    return Message("Base.ArraySizeTooLong", (name, str(count_max)), related)
+
+
+def event_buffer_exceeded() -> Message:
+    """Events before the next one are gone, for they were kept no longer."""
+    return Message("Base.EventBufferExceeded")
+
+
 def session_limit_exceeded() -> Message:
     """No further session can be opened."""
     return Message("Base.SessionLimitExceeded")
@@ -335,6 +350,11 @@ def certificate_refused(reason: str, *related: str) -> Message:
     return Message("RedfishFM.CertificateRefused", (reason,), related)
 
 
+def destination_refused(reason: str, *related: str) -> Message:
+    """Why no event is sent to a URL; `reason` is a few words of ours."""
+    return Message("RedfishFM.DestinationRefused", (reason,), related)
+
+
 def hardware_refused(what: str, where: str, reason: str) -> Message:
     """The hardware at URI `where` said no to `what`; `reason` is what it said."""
     return Message("RedfishFM.HardwareRefused", (what, where, reason))
@@ -427,6 +447,9 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     query_parameter_value_format_error,
     query_parameter_value_type_error,
     service_disabled,
+    event_subscription_limit_exceeded,
+    array_size_too_long,
+    event_buffer_exceeded,
     session_limit_exceeded,
     resource_cannot_be_deleted,
     resource_in_use,
@@ -455,6 +478,7 @@ CONSTRUCTORS: tuple[Callable[..., Message], ...] = (
     header_invalid,
     maximum_errors_exceeded,
     certificate_refused,
+    destination_refused,
     hardware_refused,
     host_powered_on,
     last_administrator,

@@ -27,13 +27,28 @@ def parse_object(body: bytes, voice: Voice | None = None) -> dict[str, Any]:
     `voice` words what is wrong with a value; properties are meant without it.
     """
     try:
-        value = _DECODER.decode(body.decode("utf-8"))
+        value = _decoded(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise RedfishError(400, _reasons(body, voice or PropertyVoice())) from error
     if not isinstance(value, dict):
         raise RedfishError(400, (messages.unrecognized_request_body(),))
     if _too_deep(value):
         raise RedfishError(400, (messages.malformed_json(),))
+    return value
+
+
+_SPACE = " \t\n\r"
+"""White space of JSON."""
+
+
+def _decoded(text: str) -> Any:
+    """Return the JSON value that `text` is. Raises ValueError, RecursionError."""
+    if not text.startswith("{"):
+        return _DECODER.decode(text)
+    # Most bodies are an object and nothing around it: two searches for white space less.
+    value, end = _DECODER.raw_decode(text)
+    if text[end:].strip(_SPACE):
+        raise ValueError("more than one value")
     return value
 
 
@@ -46,6 +61,9 @@ def _reasons(body: bytes, voice: Voice) -> tuple[Message, ...]:
     return tuple(found) or (messages.malformed_json(),)
 
 
+_NESTED = (dict, list)
+
+
 def _too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(DEPTH_MAX):
@@ -53,7 +71,7 @@ def _too_deep(value: Any) -> bool:
             below
             for each in level
             for below in (each.values() if isinstance(each, dict) else each)
-            if isinstance(below, dict | list)
+            if isinstance(below, _NESTED)
         ]
         if not level:
             return False

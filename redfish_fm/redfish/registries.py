@@ -5,6 +5,7 @@ schemas/own_registry.json (ours, in the same form) and schemas/texts.json (all t
 Knows neither status codes nor requests.
 """
 
+import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -80,6 +81,10 @@ class Registries:
         """Return the row of "Base.PropertyUnknown". Raises KeyError."""
         return self._rows[key]
 
+    def words(self, message: Message) -> str:
+        """Return the text of `message` alone."""
+        return _filled(self._rows[message.key].text, message.args)
+
     def render(self, message: Message) -> dict[str, Any]:
         """Return `message` as a Message object: in Task.Messages, in @Message.ExtendedInfo."""
         row = self._rows[message.key]
@@ -140,15 +145,23 @@ def _registry(
 
 def _filled(text: str, arguments: tuple[str, ...]) -> str:
     # One pass, so that an argument which holds "%1" is not filled again.
-    parts = text.split("%")
-    filled = [parts[0]]
-    for part in parts[1:]:
-        position = int(part[0]) - 1 if part[:1].isdigit() else -1
-        if 0 <= position < len(arguments):
-            filled.append(arguments[position] + part[1:])
-        else:
-            filled.append("%" + part)
-    return "".join(filled)
+    first, rest = _pieces(text)
+    count = len(arguments)
+    filled = [
+        arguments[position] + after if 0 <= position < count else whole
+        for position, after, whole in rest
+    ]
+    return first + "".join(filled)
+
+
+@functools.lru_cache(maxsize=256)
+def _pieces(text: str) -> tuple[str, tuple[tuple[int, str, str], ...]]:
+    """Return what stands before the first "%", and of each: argument, what follows it, as it is."""
+    first, *parts = text.split("%")
+    rest = (
+        (int(part[0]) - 1 if part[:1].isdigit() else -1, part[1:], f"%{part}") for part in parts
+    )
+    return first, tuple(rest)
 
 
 def _examples(constructor: Callable[..., Message]) -> list[Message]:

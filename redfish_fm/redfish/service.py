@@ -22,6 +22,7 @@ from redfish_fm.redfish.credentials import Credentials, LoginRefused
 from redfish_fm.redfish.emulation import Emulation
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.headers import (
+    EVENT_STREAM,
     check_accept,
     check_accept_encoding,
     check_content_encoding,
@@ -42,8 +43,10 @@ from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import RETRIED, Retry, retry_of
 from redfish_fm.redfish.roles import Roles
+from redfish_fm.redfish.route_names import FIXED_ROUTES, RouteNames
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
+from redfish_fm.redfish.streams import StreamDoor, stream_wish
 from redfish_fm.redfish.tables import Moment, Table
 from redfish_fm.redfish.targets import (
     OPENAPI,
@@ -77,7 +80,8 @@ class Service:
     documents, by URI; `emulation` plays what real services do to clients (None: nothing);
     `tables` are collections that come and go by themselves, and `moments` tell what is true of a
     resource only when it is read; `locks` follow the accounts; `client_certificates` say whom
-    clients' certificates stand for (None: nobody). Each of `on_audit` is called with the record of
+    clients' certificates stand for (None: nobody); `streams` is where events are read as they
+    come (None: nowhere). Each of `on_audit` is called with the record of
     every write and every failed login; it neither waits nor raises.
     """
 
@@ -106,6 +110,7 @@ class Service:
         moments: Mapping[str, Moment] | None = None,
         locks: Locks | None = None,
         client_certificates: ClientCertificates | None = None,
+        streams: StreamDoor | None = None,
     ) -> None:
         self._catalog = catalog
         self._privileges = privileges
@@ -125,7 +130,11 @@ class Service:
         )
         self._reader = Reader(catalog, resources, page_size)
         self._answers = Answers(registries, catalog, headers or {})
-        self._targets = Targets(catalog, resources, metadata(catalog, odata_types), xml or {})
+        self._streams = streams
+        stream_uris = {} if streams is None else {streams.uri: streams.service}
+        self._targets = Targets(
+            catalog, resources, metadata(catalog, odata_types), xml or {}, stream_uris
+        )
         locks = locks or Locks(accounts, sessions.clock)
         credentials = Credentials(accounts, locks, sessions.clock)
         roles = roles or Roles(catalog.roles)
@@ -141,6 +150,7 @@ class Service:
         self._commands = Commands(
             catalog, resources, commit, self._answers, logins, accounts, own, task_result
         )
+        self.route_of = RouteNames(catalog, FIXED_ROUTES).route_of
         self._replay = replay
         self._emulation = emulation
         self._logins_uris = (logins.uri, f"{logins.uri}/Members")
@@ -207,6 +217,8 @@ class Service:
         self._check_form(request, target, principal)
         if request.method == "OPTIONS":
             return self._answers.options(target)
+        if target.kind is TargetKind.STREAM and principal is not None and self._streams is not None:
+            return await self._stream(request, principal, self._streams)
         if request.method in READING:
             if request.query or self._reader.pages:
                 target = await self._evaluated(request, target, principal)
@@ -222,6 +234,12 @@ class Service:
         if self._emulation is not None and target.action is not None:
             await self._emulation.acted(target.found.uri, target.action.name)
         return response
+
+    async def _stream(self, request: Request, principal: Principal, door: StreamDoor) -> Response:
+        """Open a stream, or tell what opening it would."""
+        wish = stream_wish(request, principal, door.words)
+        flow = await door.open(wish) if request.method == "GET" else None
+        return self._answers.stream(EVENT_STREAM, flow)
 
     async def _describe(self, served: Callable[[], Iterable[str]]) -> None:
         """Make the OpenAPI document when it is first asked for, off the event loop."""

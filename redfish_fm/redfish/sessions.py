@@ -123,6 +123,11 @@ class Sessions(Generic[RowT]):
         self.version = 0
         """Grows with every session made or ended, so that what is rendered can be kept."""
 
+    @property
+    def open_count(self) -> int:
+        """How many sessions there are, those included that are over and not yet swept."""
+        return len(self._by_id)
+
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Follow what clients have set of SessionService; open sessions follow at once."""
         timeout_s = settings.get("SessionTimeout")

@@ -7,17 +7,19 @@ resource is.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.etag import content_tag, join
-from redfish_fm.redfish.headers import JSON, XML, YAML
+from redfish_fm.redfish.headers import EVENT_STREAM, JSON, XML, YAML
 from redfish_fm.redfish.metadata import VERSIONS, service_document
 from redfish_fm.redfish.resources import Resources
+from redfish_fm.redfish.tasks import is_cancelled
 from redfish_fm.redfish.view import Description, Origin, Representation
+from redfish_fm.values import value_class
 
 READING = ("GET", "HEAD", "OPTIONS")
 _ALL = (*READING, "POST", "PATCH", "DELETE")
@@ -42,11 +44,12 @@ class TargetKind(Enum):
     ACTION = "action"
     MONITOR = "monitor"
     DOCUMENT = "document"
+    STREAM = "stream"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Target:
-    """What one request is about. Of an action or a monitor, `found` is the resource behind it.
+    """What one request is about. Of an action, a monitor or a stream, `found` is what is behind it.
 
     `info` is None for types the catalog does not know; such resources can only be read.
     """
@@ -75,8 +78,15 @@ class Targets:
     """Looks paths up."""
 
     def __init__(
-        self, catalog: Catalog, resources: Resources, metadata: bytes, xml: Mapping[str, bytes]
+        self,
+        catalog: Catalog,
+        resources: Resources,
+        metadata: bytes,
+        xml: Mapping[str, bytes],
+        streams: Mapping[str, str] | None = None,
     ) -> None:
+        """`streams` are the services that streams are of, by the URIs of the streams."""
+        self._streams = streams or {}
         self._catalog = catalog
         self._resources = resources
         self._allow: dict[tuple[str, Origin], tuple[str, ...]] = {}
@@ -120,6 +130,8 @@ class Targets:
             return self._documents[uri]
         if uri == SERVICE_DOCUMENT:
             return self._odata()
+        if uri in self._streams:
+            return self._stream(self._streams[uri])
         if uri == SERVER and method == "OPTIONS":
             return replace(_document(SERVER, b"", JSON), allow=_ALL)
         if _ACTIONS in uri:
@@ -127,6 +139,12 @@ class Targets:
         if method == "POST" and uri.endswith(_MEMBERS):
             return self._collection(uri.removesuffix(_MEMBERS))
         return self._monitor(uri)
+
+    def _stream(self, service: str) -> Target | None:
+        found = self._resources.get(service)
+        if found is None:
+            return None
+        return Target(TargetKind.STREAM, found, ("GET", "HEAD", "OPTIONS"), media=EVENT_STREAM)
 
     def _action(self, uri: str) -> Target | None:
         resource, _, name = uri.rpartition(_ACTIONS)
@@ -147,7 +165,7 @@ class Targets:
     def _monitor(self, uri: str) -> Target | None:
         task = self._catalog.task_of(uri)
         found = None if task is None else self._resources.get(task)
-        if found is None or found.type_name != "Task":
+        if found is None or found.type_name != "Task" or is_cancelled(json.loads(found.body)):
             return None
         allow = self._methods(found, self._catalog.types["Task"])
         return Target(TargetKind.MONITOR, found, allow, self._catalog.types["Task"])

@@ -19,6 +19,8 @@ from redfish_fm.redfish.writes import Outcome, OutcomeKind
 
 RETRY_AFTER_S = 1
 """What a client is told to wait before it asks a task monitor again."""
+TASK_KEPT_MINUTES = 1440
+"""How long a Task is kept once it has ended: as long as the outcome of an Idempotency-Key."""
 
 TaskResult = Callable[[str], Outcome | RedfishError | None]
 """How the Task at a URI ended: what its write would have answered, or None while it runs.
@@ -29,6 +31,7 @@ the document says; `result_of` is the default.
 
 _RENDERED_MAX = 256
 
+_CALLED_OFF = frozenset({"Cancelling", "Cancelled"})
 _ENDED_BADLY = frozenset({"Exception", "Killed", "Cancelled", "Interrupted"})
 
 
@@ -38,15 +41,20 @@ class Tasks:
     def __init__(self, catalog: Catalog, registries: Registries) -> None:
         self._catalog = catalog
         self._registries = registries
+        self._collection = catalog.uri_of("TaskCollection")
         self._rendered: dict[tuple[str, str], Representation] = {}
 
     def render(self, found: Representation) -> Representation:
-        """Return the Task `found` with its messages in words and its monitor named."""
+        """Return the Task `found` with its messages in words and its monitor named.
+
+        A sub-task has none: it ends with the Task that it is a part of.
+        """
         key = (found.uri, found.etag)
         rendered = self._rendered.get(key)
         if rendered is None:
             document = json.loads(found.body)
-            document.setdefault("TaskMonitor", self._catalog.monitor_of(found.uri))
+            if found.uri.rpartition("/")[0] == self._collection and not is_cancelled(document):
+                document.setdefault("TaskMonitor", self._catalog.monitor_of(found.uri))
             document["Messages"] = [self._worded(each) for each in document.get("Messages", [])]
             rendered = replace(found, body=encode(document))
             if len(self._rendered) >= _RENDERED_MAX:
@@ -59,6 +67,11 @@ class Tasks:
             return message
         arguments = tuple(str(each) for each in message.get("MessageArgs", ()))
         return self._registries.render(Message(str(message.get("MessageId")), arguments))
+
+
+def is_cancelled(document: Mapping[str, Any]) -> bool:
+    """Return whether a Task was called off, from when on it has no monitor (TaskService.v1_3_0)."""
+    return document.get("TaskState") in _CALLED_OFF
 
 
 def result_of(document: Mapping[str, Any]) -> Outcome | RedfishError | None:

@@ -160,7 +160,7 @@ class ValueCheck:
             if not info.nullable and not (self._patching and info.kind is Kind.LINK):
                 self.voice.type_error(self.told, value, name, place)
             return
-        if _is_secret(info, name) and not isinstance(value, str):
+        if not isinstance(value, str) and _is_secret(info, name):
             # A mistyped password is still one: never quoted.
             self.voice.type_error(self.told, HIDDEN, name, place)
             return
@@ -217,10 +217,13 @@ class ValueCheck:
         if not isinstance(value, str):
             self.voice.type_error(self.told, value, name, place)
             return
+        bad_length = len(value) > chars_max(name) or (name == "Name" and not value)
+        if not bad_length and _CONTROL.search(value) is None and _well_formed(info, value):
+            return
         shown = HIDDEN if _is_secret(info, name) else value
-        if len(value) > chars_max(name) or (name == "Name" and not value):
+        if bad_length:
             self.voice.bad_length(self.told, shown if value else value, name, place)
-        elif _CONTROL.search(value) is not None or not _well_formed(info, value):
+        else:
             self.voice.format_error(self.told, shown, name, place)
 
     def _enum(self, info: PropertyInfo, value: Any, name: str, place: str) -> None:
@@ -336,13 +339,17 @@ def quoted(value: Any) -> str:
 
 def pointer_to(above: str, name: str) -> str:
     """Return the JSON pointer of `name` in the object at `above` (RFC 6901)."""
-    return f"{above}/{name.replace('~', '~0').replace('/', '~1')}"
+    if "~" in name or "/" in name:
+        name = name.replace("~", "~0").replace("/", "~1")
+    return f"{above}/{name}"
 
 
 def _well_formed(info: PropertyInfo, value: str) -> bool:
     if info.pattern is not None and info.pattern.search(value) is None:
         return False
-    form = None if info.format is None else _FORMATS.get(info.format)
+    if info.format is None:
+        return True
+    form = _FORMATS.get(info.format)
     return form is None or form.fullmatch(value) is not None
 
 

@@ -1,8 +1,9 @@
 """What the protocol may read: published resources, each as bytes with its tags."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from redfish_fm.values import value_class
 
 
 class Origin(Enum):
@@ -25,7 +26,7 @@ class Origin(Enum):
         return self in (Origin.WANTED, Origin.KEPT)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Description:
     """What must be known of a resource to decide whether something may be done to it.
 
@@ -39,7 +40,7 @@ class Description:
     wanted_tag: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Representation(Description):
     """One resource as a GET gives it.
 

@@ -4,12 +4,14 @@ Made by redfish.service, carried out by control (given to the service as `commit
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from redfish_fm.redfish.certificates import Material
+from redfish_fm.redfish.requests import Request
 from redfish_fm.redfish.retries import Retry
+from redfish_fm.values import value_class
 
 
 class WriteKind(Enum):
@@ -24,7 +26,7 @@ class WriteKind(Enum):
     ACTION = "action"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Write:
     """One wish. `uri` is the collection (CREATE) or the resource (others), without trailing slash.
 
@@ -33,7 +35,9 @@ class Write:
     `if_match` holds the unquoted tags of If-Match, or None where the header is absent; ("*",)
     matches anything that exists. `secret` is the hash of a password that the body named: the
     password itself goes no further than the protocol. `retry` is set by an Idempotency-Key.
-    `material` is the certificate that the body brought, once it has been read.
+    `material` is the certificate that the body brought, once it has been read. `request` is what
+    a Task may tell of it, None where it holds a secret. `wait_s` is how long the client is ready
+    to wait for the end; None: as long as the service does.
     """
 
     kind: WriteKind
@@ -46,6 +50,8 @@ class Write:
     secret: bytes | None = field(default=None, repr=False)
     retry: Retry | None = None
     material: Material | None = None
+    request: Request | None = field(default=None, repr=False, compare=False)
+    wait_s: float | None = None
 
 
 class OutcomeKind(Enum):
@@ -58,7 +64,7 @@ class OutcomeKind(Enum):
     ACCEPTED = "accepted"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Outcome:
     """The truth about one write, durable before it is told.
 

@@ -62,8 +62,8 @@ def render(
 ) -> tuple[bytes, bytes]:
     """Return the head (with its blank line) and the body to send.
 
-    `head_only` answers a HEAD: Content-Length tells what a GET would have sent. Raises
-    ValueError when a header would break out of its line.
+    `head_only` answers a HEAD: Content-Length tells what a GET would have sent. A response with a
+    flow ends with its connection. Raises ValueError when a header would break out of its line.
     """
     lines = _lines(response, head_only, http10)
     lines.append(f"Date: {date}")
@@ -86,7 +86,7 @@ def _lines(response: Response, head_only: bool, http10: bool) -> list[str]:
                 length = int(value)
         else:
             lines.append(f"{name}: {value}")
-    if status not in (204, 304):
+    if status not in (204, 304) and response.flow is None:
         lines.append(f"Content-Length: {length}")
     return lines
 

@@ -7,7 +7,7 @@ parts are used); knows nothing of requests' meaning. All wording comes from `Hub
 import asyncio
 import logging
 import re
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, LineTooLong
@@ -17,6 +17,7 @@ from redfish_fm.redfish.client_certificates import ClientCertificate
 from redfish_fm.server.answers import Answer
 from redfish_fm.server.limits import Limits
 from redfish_fm.server.peers import client_certificate
+from redfish_fm.server.sse import FlowAnswer
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class Hub(Protocol):
         """Return a whole closing response with `status`, for a client without a request."""
         ...
 
-    def refuse(self, request: web.BaseRequest, status: int) -> Answer:
+    def refuse(self, request: web.BaseRequest, status: int) -> web.StreamResponse:
         """Return the answer that refuses `request` with `status` and closes."""
         ...
 
@@ -81,22 +82,27 @@ class Connection(web.RequestHandler):
 
     __slots__ = (
         "_abort_timer",
+        "_flowing",
         "_head_bytes",
         "_head_timer",
         "_heard",
         "_hub",
         "certificate",
         "peer",
+        "writing",
     )
 
     def __init__(self, manager: web.Server, hub: Hub, *, loop: asyncio.AbstractEventLoop) -> None:
         self._hub = hub
         self._head_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
+        self._flowing: FlowAnswer | None = None
         self._heard = False
         self._head_bytes = 0
         self.peer = ""
         self.certificate: ClientCertificate | None = None
+        self.writing: asyncio.Task[Any] | None = None
+        """The task of the request that is answered, while it carries out a write."""
         super().__init__(
             manager,
             loop=loop,
@@ -141,7 +147,31 @@ class Connection(web.RequestHandler):
         super().connection_lost(exc)
         if self._abort_timer is not None:
             self._abort_timer.cancel()
+        self.end_flow()
         self._hub.closed(self)
+
+    def end_flow(self) -> None:
+        """Let an answer that goes on come to its end."""
+        if self._flowing is not None and self._flowing.sink is not None:
+            self._flowing.sink.end()
+
+    async def shutdown(self, timeout: float | None = 15.0) -> None:  # noqa: ASYNC109 - aiohttp's
+        """Let the request that runs end, for `timeout`; then its body breaks off and it has that
+        long again. After that it is cancelled, but for a write: the server sees to its end.
+        """
+        self._force_close = True
+        if self._keepalive_handle is not None:
+            self._keepalive_handle.cancel()
+        running = self._task_handler or self.writing
+        if running is not None:
+            await asyncio.wait({running}, timeout=timeout)
+            if not running.done():
+                if self._current_request is not None:
+                    self._current_request._cancel(asyncio.CancelledError())  # noqa: SLF001
+                await asyncio.wait({running}, timeout=timeout)
+            if self.writing is None:
+                running.cancel()
+        self.force_close()
 
     def force_close(self) -> None:
         """Close now; what the client has not read after linger_s is dropped with the socket."""
@@ -219,6 +249,9 @@ class Connection(web.RequestHandler):
                     await resp.send(request)
             except ConnectionError:
                 lost = True
+        elif isinstance(resp, FlowAnswer):
+            self._flowing, lost = resp, False
+            await resp.run(self)
         else:
             resp, lost = await super().finish_response(request, resp, start_time)
         if isinstance(resp, Answer) and resp.linger and not lost:

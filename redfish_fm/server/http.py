@@ -1,7 +1,7 @@
 """The HTTP server: an HTTP request becomes a Request, a Response becomes an HTTP response.
 
-Knows transport rules (framing, limits, time-outs, shutdown) and the two paths that need no
-service, /healthz and /metrics. Everything else goes to the handler; every refusal is worded by
+Knows transport rules (framing, limits, time-outs, shutdown) and the paths that need no service,
+/healthz, /readyz and /metrics. Everything else goes to the handler; every refusal is worded by
 `transport_error`, so no Redfish text stands here.
 """
 
@@ -9,17 +9,22 @@ import asyncio
 import functools
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http import HttpVersion10, HttpVersion11
 
 from redfish_fm.clocks import Clock, SystemClock
-from redfish_fm.redfish.requests import Request, Response
+from redfish_fm.redfish.requests import Flow, Request, Response
 from redfish_fm.server.answers import Answer, DateHeader, Heads, render
 from redfish_fm.server.connection import Connection, unsent_bytes
 from redfish_fm.server.handshakes import Handshakes
 from redfish_fm.server.limits import Limits
+from redfish_fm.server.request_counts import RequestCounts
+from redfish_fm.server.sse import FlowAnswer
 from redfish_fm.server.targets import split_target
 
 _log = logging.getLogger(__name__)
@@ -67,7 +72,8 @@ class _Server(web.Server):
 class HttpServer:
     """Serves connections that a listener accepts. Make it and use it inside one event loop.
 
-    `metrics`, where given, answers GET /metrics; otherwise the handler does.
+    `metrics` and `ready`, where given, answer GET /metrics and /readyz; otherwise the handler does.
+    `counts` takes note of every request that is answered.
     """
 
     def __init__(
@@ -77,6 +83,8 @@ class HttpServer:
         *,
         limits: Limits | None = None,
         metrics: Callable[[], Response] | None = None,
+        ready: Callable[[], Response] | None = None,
+        counts: RequestCounts | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.limits = limits or Limits()
@@ -85,13 +93,16 @@ class HttpServer:
         self._probes = {"/healthz": lambda: _ALIVE}
         if metrics is not None:
             self._probes["/metrics"] = metrics
+        if ready is not None:
+            self._probes["/readyz"] = ready
+        self.counts = counts or RequestCounts(lambda _path: None)
         self._date = DateHeader(clock or SystemClock())
         self._heads = Heads(self._date)
         self._open: dict[Connection, asyncio.Transport] = {}
         self._peers: dict[str, int] = {}
         self.handshakes = Handshakes()
         self._bodies_bytes = 0
-        self._writes: dict[asyncio.Future[Response], asyncio.Task[None]] = {}
+        self._writes: set[asyncio.Task[Any]] = set()
         self._stopping = False
         self._web = _Server(self)
         self.requests_total = 0
@@ -141,6 +152,8 @@ class HttpServer:
         The listener must have stopped accepting. Returns within grace_s and about half a second.
         """
         self._stopping = True
+        for connection in self._open:
+            connection.end_flow()
         self._web.pre_shutdown()
         await asyncio.sleep(0)
         # aiohttp waits twice that long: for the handler, then for the connection's task.
@@ -153,8 +166,8 @@ class HttpServer:
     async def _end_writes(self) -> None:
         """Give writes whose connections are gone a last moment, then cancel them."""
         if self._writes:
-            await asyncio.wait(self._writes.values(), timeout=_LAST_MOMENT_S)
-        cut = set(self._writes.values())
+            await asyncio.wait(set(self._writes), timeout=_LAST_MOMENT_S)
+        cut = set(self._writes)
         for task in cut:
             task.cancel()
         if cut:
@@ -164,19 +177,31 @@ class HttpServer:
     # -- one request -----------------------------------------------------------------------
 
     async def answer(self, raw: web.BaseRequest) -> web.StreamResponse:
-        """Answer one HTTP request. The supervisor of request handling: never raises on purpose."""
+        """Answer one HTTP request, and count it. The supervisor of request handling: never raises
+        on purpose.
+        """
         self.requests_total += 1
+        begun_s = time.perf_counter()
         try:
             headers = _headers(raw)
             has_body = self._announces_body(raw, headers)
             body = await self._body(raw) if has_body else b""
             request = _request(raw, headers, body)
         except _Refused as refused:
-            return self.refuse(raw, refused.status)
-        if request.method in _SAFE_METHODS:
-            response = await self._supervised(request)
+            answer = self.refuse(raw, refused.status)
         else:
-            response = await self._uncancelled(request)
+            if request.method in _SAFE_METHODS:
+                response = await self._supervised(request)
+            else:
+                response = await self._uncancelled(raw.protocol, request)
+            answer = self._sendable(raw, request, response)
+        took_s = time.perf_counter() - begun_s
+        self.counts.note(raw.method, raw.raw_path.partition("?")[0], answer.status, took_s)
+        return answer
+
+    def _sendable(
+        self, raw: web.BaseRequest, request: Request, response: Response
+    ) -> web.StreamResponse:
         try:
             return self._answer(raw, response, close=request.method == "CONNECT")
         except ValueError:
@@ -250,22 +275,19 @@ class HttpServer:
         self._bodies_bytes += size - before
         return size
 
-    async def _uncancelled(self, request: Request) -> Response:
-        """Run a write in a task of its own, which no disconnect and no time-out cancels."""
-        # Not shield(task): its callbacks take the loop two more rounds for each write.
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._writes[answer] = asyncio.create_task(self._write(request, answer))
-        return await answer
-
-    async def _write(self, request: Request, answer: "asyncio.Future[Response]") -> None:
-        """Carry out a write; tell `answer`, which is cancelled where nobody waits any more."""
+    async def _uncancelled(self, protocol: web.RequestHandler, request: Request) -> Response:
+        """Run a write, which no disconnect and no time-out cancels: `_end_writes` alone does."""
+        # In the request's own task. One for each write would cost more than all it is told here.
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - aiohttp answers each request in a task
+        assert isinstance(protocol, Connection)  # noqa: S101 - this server makes no others
+        self._writes.add(task)
+        protocol.writing = task
         try:
-            response = await self._supervised(request)
-            if not answer.done():
-                answer.set_result(response)
+            return await self._supervised(request)
         finally:
-            answer.cancel()
-            del self._writes[answer]
+            protocol.writing = None
+            self._writes.discard(task)
 
     async def _supervised(self, request: Request) -> Response:
         try:
@@ -286,7 +308,7 @@ class HttpServer:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def refuse(self, request: web.BaseRequest, status: int) -> Answer:
+    def refuse(self, request: web.BaseRequest, status: int) -> web.StreamResponse:
         """Return the answer that refuses `request` with `status` and closes the connection."""
         return self._answer(request, self._transport_error(status), close=True)
 
@@ -295,9 +317,13 @@ class HttpServer:
         head, body = render(self._transport_error(status), date=self._date.text(), keep_alive=False)
         return head + body
 
-    def _answer(self, raw: web.BaseRequest, response: Response, *, close: bool) -> Answer:
+    def _answer(
+        self, raw: web.BaseRequest, response: Response, *, close: bool
+    ) -> web.StreamResponse:
         keep_alive = raw.keep_alive and not close and not self._stopping
         method, version = raw.method, raw.version
+        if response.flow is not None:
+            return self._flowing(response, response.flow, chunked=version == HttpVersion11)
         if keep_alive and response.status == 200 and method == "GET" and version == HttpVersion11:
             rendered = self._heads.keep_alive(response), response.body
         else:
@@ -317,6 +343,13 @@ class HttpServer:
             linger=close,
         )
 
+    def _flowing(self, response: Response, flow: Flow, *, chunked: bool) -> FlowAnswer:
+        """Return the answer that goes on with a flow, until the connection ends."""
+        coding = {"Transfer-Encoding": "chunked"} if chunked else {}
+        response = replace(response, headers={**response.headers, **coding})
+        rendered = render(response, date=self._date.text(), keep_alive=False, http10=not chunked)
+        return FlowAnswer(rendered, flow, self.limits.write_timeout_s, chunked=chunked)
+
 
 @functools.lru_cache(maxsize=256)
 def _is_host(value: str) -> bool:
@@ -327,9 +360,12 @@ def _is_host(value: str) -> bool:
 def _request(raw: web.BaseRequest, headers: dict[str, str], body: bytes) -> Request:
     path, query = split_target(raw.raw_path)
     protocol = raw.protocol
-    certificate = protocol.certificate if isinstance(protocol, Connection) else None
+    if isinstance(protocol, Connection):
+        certificate, peer = protocol.certificate, protocol.peer
+    else:
+        certificate, peer = None, raw.remote or ""
     tls = protocol.ssl_context is not None
-    return Request(raw.method, path, query, headers, body, raw.remote or "", tls, certificate)
+    return Request(raw.method, path, query, headers, body, peer, tls, certificate)
 
 
 def _check_coding(raw: web.BaseRequest, coding: str | None) -> None:

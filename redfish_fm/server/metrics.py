@@ -42,12 +42,21 @@ class _Samples(Collector):
         yield from families.values()
 
 
-class Metrics:
-    """Renders what `read` returns in the Prometheus text format."""
+Source = Callable[[], Iterable[Sample]]
+"""Gives what a part of the service counts, as it is now."""
 
-    def __init__(self, read: Callable[[], Iterable[Sample]]) -> None:
+
+class Metrics:
+    """Renders what all `sources` give in the Prometheus text format; parts may add theirs."""
+
+    def __init__(self, *sources: Source) -> None:
+        self.sources: list[Source] = [*sources]
         self._registry = CollectorRegistry()
-        self._registry.register(_Samples(read))
+        self._registry.register(_Samples(self._read))
+
+    def _read(self) -> Iterator[Sample]:
+        for source in self.sources:
+            yield from source()
 
     def render(self) -> Response:
         """Return the answer to one scrape."""

@@ -18,10 +18,10 @@ to them, those that are led to HTTPS, and what the service has open: store, list
 _CONNECTIONS_MIN = 64
 
 
-def usual_limits(body_bytes: int) -> Limits:
-    """Return a server's limits, with as many connections as this process may have."""
+def usual_limits(body_bytes: int, wanted: int | None = None) -> Limits:
+    """Return a server's limits, with the connections wanted, as many as this process may have."""
     usual = Limits()
-    connections = allow_connections(usual.connections)
+    connections = allow_connections(usual.connections if wanted is None else wanted)
     return Limits(
         body_bytes=body_bytes,
         bodies_bytes=max(usual.bodies_bytes, 2 * body_bytes),

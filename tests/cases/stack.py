@@ -4,11 +4,12 @@ Puts together what other tests have: the running kernel with its hardware (tests
 client of a house (tests.redfish), the world and the base layer as the composition root makes them.
 """
 
+import asyncio
 import contextlib
 import json
 import random
 import tarfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,12 +17,14 @@ from typing import Any
 
 from redfish_fm import app, worlds
 from redfish_fm.config import Config
+from redfish_fm.control.delivery import Parcel
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.own_events import OwnEvents
 from redfish_fm.own_manager import OwnManager
 from redfish_fm.played import emulation
 from redfish_fm.redfish.accounts import Accounts
@@ -87,12 +90,37 @@ def unpacked(shared: Path, place: Path, name: str, file: str = REPAIRED) -> Path
     return folder
 
 
+@dataclass
+class Outbox:
+    """Stands for the receivers of events: keeps what they took, refuses what `answer` says."""
+
+    taken: list[Parcel] = field(default_factory=list)
+    tried: list[Parcel] = field(default_factory=list)
+    answer: Callable[[Parcel], str | None] = lambda _: None
+
+    async def send(self, parcel: Parcel) -> str | None:
+        await asyncio.sleep(0.001)
+        self.tried.append(parcel)
+        reason = self.answer(parcel)
+        if reason is None:
+            self.taken.append(parcel)
+        return reason
+
+    def events(self, subscription: str) -> list[dict[str, Any]]:
+        """Return the members of Events[] that one subscription got, in the order they came."""
+        mine = (json.loads(each.body) for each in self.taken if each.subscription == subscription)
+        return [event for payload in mine for event in payload["Events"]]
+
+
 @dataclass(kw_only=True)
 class Stack(House):
-    """A house whose fabrics are real; `rig` is what is behind them, `itself` behind its manager."""
+    """A house whose fabrics are real; `rig` is what is behind them, `itself` behind its manager,
+    `events` behind its EventService, and `outbox` has what that sent."""
 
     rig: Rig = field(repr=False)
     itself: OwnManager = field(repr=False)
+    events: OwnEvents = field(repr=False)
+    outbox: Outbox = field(repr=False)
 
     async def ask(
         self,
@@ -188,6 +216,7 @@ async def a_stack(
     crash: bool = False,
     config: Config = Config(topology="two-hosts"),  # noqa: B008 - frozen
     machines: Machines | None = None,
+    outbox: Outbox | None = None,
 ) -> AsyncIterator[Stack]:
     """Run the service over `world` (two-hosts) until every fabric was looked at once.
 
@@ -213,25 +242,48 @@ async def a_stack(
             config.port,
         )  # fmt: skip
         await itself.load(StoredState(durable.seq, durable.spaces))
+        outbox = outbox or Outbox()
+        rng = random.Random(0)  # noqa: S311 - no secret
+        events = OwnEvents(
+            config,
+            kernel,
+            rig.store,
+            CATALOG,
+            REGISTRIES,
+            clock,
+            rng,
+            identity.may_listen,
+            outbox.send,
+        )
+        await events.load(StoredState(durable.seq, durable.spaces))
+        itself.logs.follow(events.stream)
+        delivering = asyncio.create_task(events.run())
         service = Service(
-            CATALOG, REGISTRIES, PRIVILEGES, kernel.published, itself.commit, sessions,
-            identity.accounts, owner=kernel.owner_of, roles=identity.roles,
+            CATALOG, REGISTRIES, PRIVILEGES, kernel.published,
+            events.carrying_out(itself.commit), sessions,
+            identity.accounts, owner=events.owner_of, roles=identity.roles,
             replay=kernel.retries.outcome, task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types),
             served=kernel.published.places,
             headers=world.headers, xml=world.xml,
             emulation=emulation(config, sessions.end_all, clock), page_size=config.page_size,
-            tables=itself.tables, moments=itself.moments,
+            tables=itself.tables, moments=itself.moments, streams=events.door,
         )  # fmt: skip
-        service.on_audit.append(itself.audit)
+        service.on_audit.append(itself.logs.audit)
         await kernel.first_observed(60)
         stack = Stack(
             service=service, kernel=kernel, identity=identity, clock=clock, store=rig.store,
-            durable=durable, rig=rig, itself=itself,
+            durable=durable, rig=rig, itself=itself, events=events, outbox=outbox,
         )  # fmt: skip
         for user in USERS:
             await stack.token(user)
-        yield stack
+        try:
+            yield stack
+        finally:
+            if not crash:
+                await events.close()
+            delivering.cancel()
+            await asyncio.wait({delivering})
 
 
 def _discovery(uuid: str, clock: VirtualClock) -> Discovery:

@@ -8,6 +8,7 @@ import pytest
 
 from redfish_fm.drivers.virtual.faults import Slow
 from redfish_fm.fabric.model import BindTarget, Unbind
+from redfish_fm.mapping.uris import SUBSCRIPTIONS
 from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.roles import ROLES
 from tests.cases.conftest import Tree
@@ -59,6 +60,10 @@ CREATABLE: dict[str, tuple[Any, ...]] = {
     ACCOUNTS: (account_body("a"), account_body("b")),
     ROLES: (role_body("A"), role_body("B")),
     SESSIONS: (LOGIN, LOGIN),
+    SUBSCRIPTIONS: (
+        {"Destination": "https://192.0.2.50/a", "Protocol": "Redfish"},
+        {"Destination": "https://192.0.2.50/a", "Protocol": "Redfish", "Context": "b"},
+    ),
 }
 """Every collection that takes a POST now, with bodies for it."""
 

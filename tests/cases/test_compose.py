@@ -131,6 +131,9 @@ async def test_co_11_a_host_that_can_not_hot_plug_is_powered_off_first() -> None
         system = await stack.made(SYSTEMS, body)
         reset = f"{system}/Actions/ComputerSystem.Reset"
         assert (await stack.ask("POST", reset, {"ResetType": "ForceOn"})).status == 204
+        one = {"Members": [{"@Redfish.RequestedCount": 1, "ProcessorType": "GPU"}]}
+        # It has that, so nothing comes or goes.
+        assert (await stack.ask("PATCH", system, {"Processors": one})).status == 200
         for response in (
             await stack.ask("DELETE", system),
             await act(stack, system, REMOVE, "gpu1"),
@@ -435,6 +438,8 @@ async def test_an_imported_host_that_was_given_a_block_gives_it_back(
     async with a_stack(mockups["public-composability"]) as stack:
         host = f"{SYSTEMS}/SystemAfterAddResourceAction"
         assert (await status_of(stack, "DriveBlock10"))["CompositionState"] == "Composed"
+        # While it has more than its own it can not be taken whole besides.
+        assert (await stack.get(block("SystemBlock12")))["Pool"] == "Unassigned"
         assert (await act(stack, host, REMOVE, "DriveBlock10")).status == 204
         assert (await status_of(stack, "DriveBlock10"))["CompositionState"] == "Unused"
         assert (await stack.get(block("DriveBlock10")))["Links"]["ComputerSystems"] == []

@@ -63,7 +63,12 @@ async def test_a_reservation_says_whose_it_is_what_it_keeps_and_until_when() -> 
         assert found["Client"] == "op"
         kept = [each["@odata.id"] for each in found["ReservedResourceBlocks"]]
         assert kept == [block("host1"), block("gpu1")]
-        assert found["Manifest"]["Stanzas"] == [asked]
+        # By the schemas nobody knows what is in a Request: it is in the JSON of the whole.
+        assert found["Manifest"]["Stanzas"] == [
+            {name: asked[name] for name in ("StanzaType", "StanzaId")}
+        ]
+        whole = json.loads(found["Oem"]["RedfishFM"]["ManifestJsonBody"])
+        assert whole == {"Stanzas": [asked]}
         begins, ends = found["ReservationTime"], found["Oem"]["RedfishFM"]["ExpirationTime"]
         assert begins < ends
         assert await state(stack, "gpu1") == ("Unused", 0, True)

@@ -157,7 +157,7 @@ async def test_one_device_more_or_less_leaves_the_others_alone() -> None:
         assert (await act(stack, system, REMOVE, "gpu1")).status == 204
         assert [what for what, _ in acted(stack, "PCIe", pcie)] == ["unbind"]
         pcie = newest(stack, "PCIe")
-        assert (await stack.ask("PATCH", system, memory(64 * GIB))).status == 200
+        assert (await stack.ask("PATCH", system, memory(64 * GIB, 2))).status == 200
         assert [what for what, _ in acted(stack, "CXL", cxl)] == ["bind"]
         assert acted(stack, "PCIe", pcie) == []
         assert len((await holdings(stack, system))["MemoryChunks"]) == 2
@@ -282,3 +282,60 @@ async def test_a_repeated_request_is_answered_as_the_first_one(kind: str) -> Non
         assert sent[0].body == sent[1].body
         assert len(stack.rig.published.state.index.compositions) == (kind == "Apply")
         assert len(stack.rig.published.state.index.reservations) == (kind == "PreviewReserve")
+
+
+BOTH = of_blocks("host2", "gpu2")
+REQUESTS: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "blocks": ("PCIe", "", of_blocks("gpu2", "host2"), "#/Links/ResourceBlocks/0"),
+    "a wish": ("PCIe", "", gpus(1), "#/Processors/Members/0"),
+    "memory": ("CXL", "", memory(64 * GIB), "#/Memory/Members/0"),
+    "a block beside a wish": (
+        "PCIe",
+        "",
+        {**BOTH, **memory(64 * GIB)},
+        "#/Links/ResourceBlocks/1",
+    ),
+    "one block more": (
+        "PCIe",
+        f"/Actions/{ADD}",
+        {"ResourceBlock": {"@odata.id": block("gpu2")}},
+        "#/ResourceBlock",
+    ),
+    "a longer list": (
+        "PCIe",
+        "",
+        of_blocks("host1", "gpu1", "gpu2"),
+        "#/Links/ResourceBlocks/2",
+    ),
+    "a stanza": (
+        "PCIe",
+        COMPOSE,
+        manifest("Apply", stanza(**of_blocks("host1")), stanza(name="2", **gpus(1))),
+        "#/Manifest/Stanzas/1/Request/Processors/Members/0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+@in_virtual_time
+async def test_what_hardware_refuses_is_told_where_the_client_asked_for_it(name: str) -> None:
+    fabric, path, body, place = REQUESTS[name]
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        if name == "a stanza":
+            await stack.ask("DELETE", system)
+        changes = name in ("one block more", "a longer list")
+        uri = path if path.startswith("/redfish") else f"{system if changes else SYSTEMS}{path}"
+        stack.rig.faults(fabric).next_apply(None, Refuse("bay is locked"), only=(Bind,))
+        response = await stack.ask("PATCH" if name == "a longer list" else "POST", uri, body)
+        assert response.status == 409
+        assert [each["RelatedProperties"] for each in told(response)] == [[place]]
+
+
+@in_virtual_time
+async def test_a_block_that_can_not_be_added_is_told_as_the_parameter() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        await stack.made(SYSTEMS, of_blocks("host2", "gpu2"))
+        refused = await act(stack, system, ADD, "gpu2")
+        assert told(refused)[0]["RelatedProperties"] == ["#/ResourceBlock"]

@@ -15,6 +15,7 @@ from tests.cases.composing import (
     SYSTEMS,
     bindings,
     block,
+    commits,
     everything,
     free,
     gpus,
@@ -194,6 +195,71 @@ async def test_systems_share_a_region_that_was_made_for_it_each_with_its_access(
         await free(stack)
         assert (await stack.ask("GET", shared)).status == 200
         assert await everything(stack) == before
+
+
+SHALL_HAVE: dict[str, dict[str, Any]] = {
+    "devices": gpus(3, Model="Virtual accelerator 80G"),
+    "devices behind one switch": gpus(3, **ours(SameSwitch=True)),
+    "drives far apart": {"Storage": wish(3, **ours(SpreadOverFailureDomains=True))},
+    "fixed parts": memory(512 * GIB, 2),
+    "parts of a pool": memory(96 * GIB, 2),
+    "copies": memory(96 * GIB, 2, **ours(MemoryPolicy="Mirrored")),
+    "parts far apart": memory(96 * GIB, 2, **ours(MemoryPolicy="Spread")),
+    "blocks and wishes": {**of_blocks("host1", "gpu1"), **gpus(1), **memory(512 * GIB)},
+    "all at once": {
+        **gpus(4),
+        **memory(512 * GIB, **ours(MemoryPolicy="Mirrored")),
+        "Storage": wish(2),
+        "EthernetInterfaces": wish(1),
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHALL_HAVE)
+@pytest.mark.parametrize("before", ["gpu1", "nothing"])
+@in_virtual_time
+async def test_a_patch_says_what_a_system_shall_have_however_often_it_is_sent(
+    name: str, before: str
+) -> None:
+    async with a_stack(ai_pod()) as stack:
+        system = f"{SYSTEMS}/host1"
+        if before == "gpu1":
+            system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        elif name == "blocks and wishes":
+            system = await stack.made(SYSTEMS, of_blocks("host1"))
+        assert (await stack.ask("PATCH", system, SHALL_HAVE[name])).status == 200
+        once, numbers = await everything(stack), commits(stack)
+        shown = await stack.get(system)
+        for _ in range(2):
+            again = await stack.ask("PATCH", system, SHALL_HAVE[name])
+            assert again.status == 200, again.body
+        assert await everything(stack) == once
+        assert commits(stack) == numbers
+        assert await stack.get(system) == shown
+
+
+@in_virtual_time
+async def test_a_patch_takes_nothing_away_that_it_does_not_speak_of() -> None:
+    async with a_stack(ai_pod()) as stack:
+        system = await stack.made(SYSTEMS, {**of_blocks("host1"), **gpus(3), **memory(512 * GIB)})
+        before = await everything(stack)
+        for body in (gpus(1), memory(512 * GIB), {**gpus(2), "Name": "other"}):
+            assert (await stack.ask("PATCH", system, body)).status == 200
+        assert await everything(stack) == before
+        assert (await stack.get(system))["Name"] == "other"
+
+
+@in_virtual_time
+async def test_a_shared_region_is_granted_once_however_often_it_is_asked_for() -> None:
+    async with a_stack(mixed()) as stack:
+        lds = "/redfish/v1/Chassis/dynamic1/PCIeDevices/dynamic1/CXLLogicalDevices"
+        region = {"RegionType": "Dynamic", "RegionSizeMiB": 512, "ShareableRegion": True}
+        shared = await stack.made(f"{lds}/0/MemoryRegions", region)
+        system = await stack.made(SYSTEMS, of_blocks("host1"))
+        asked = {"Memory": wish(1, **ours(MemoryRegion={"@odata.id": shared}))}
+        for _ in range(2):
+            assert (await stack.ask("PATCH", system, asked)).status == 200
+            assert len((await holdings(stack, system))["Connections"]) == 1
 
 
 # -- what can not be met ---------------------------------------------------------------------

@@ -94,6 +94,13 @@ GOOD: dict[str, tuple[str, dict[str, Any]]] = {
         f"{ROOT}/AccountService/Roles",
         {"RoleId": "Made", "AssignedPrivileges": ["Login"], "Description": "for a test"},
     ),
+    "EventDestination": (
+        f"{ROOT}/EventService/Subscriptions",
+        {**NAMED, "Destination": "https://192.0.2.50/events", "Protocol": "Redfish",
+         "Context": "for a test", "SendHeartbeat": True, "HeartbeatIntervalMinutes": 5,
+         "OriginResources": links(f"{PCIE}/Zones"), "SubordinateResources": True,
+         "HttpHeaders": [{"X-Made": "1"}], "RegistryPrefixes": ["Fabric"]},
+    ),
 }  # fmt: skip
 """Type -> collection, and a body that it takes. Sessions are made by logins; see their tests."""
 

@@ -14,7 +14,10 @@ from redfish_fm.config import KEYS
 
 def commands(group: click.Group, prefix: str = "redfish-fm") -> dict[str, click.Command]:
     found: dict[str, click.Command] = {}
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             found |= commands(command, f"{prefix} {name}")
         else:
@@ -30,6 +33,21 @@ def test_an_unknown_command_is_usage(command) -> None:
     result = command("srve")
     assert result.exit_code == 2
     assert result.stdout == ""
+    assert "Did you mean 'serve'?" in result.stderr
+
+
+def test_a_command_imports_no_other_command() -> None:
+    script = """if True:
+        import sys
+        from redfish_fm.cli import main
+        main(["topology", "list"], standalone_mode=False)
+        assert "redfish_fm.cli.topology" in sys.modules
+        assert not {"redfish_fm.cli.serve", "redfish_fm.cli.schemas"} & sys.modules.keys()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_python_m_is_the_same_command() -> None:
@@ -58,7 +76,7 @@ def test_every_flag_of_a_command_is_in_the_guide(repository, name: str) -> None:
 
 
 def test_every_flag_of_serve_is_a_key_of_the_configuration() -> None:
-    flags = {option.name for option in main.commands["serve"].params}
+    flags = {option.name for option in commands(main)["redfish-fm serve"].params}
     assert flags - set(KEYS) == {"config"}
 
 

@@ -42,12 +42,37 @@ def two_hosts(client: Client) -> list[str]:
     states = [_ended(client, task) for task in finished]
     assert states == ["Cancelled", "Completed", "Completed"], states
     made += finished + _members(client, f"{cxl}/Connections")
-    made += _people(client)
+    made += [*_people(client), *_subscriptions(client)]
     devices = (f"{pcie}/Endpoints/{name}" for name in ("gpu1", "gpu2", "nvme1", "nvme2"))
     body = zone_body(f"{pcie}/Endpoints/host1-1", *devices, Name="Devices of host 1")
     running = _task(client("POST", f"{pcie}/Zones", body))
     assert client.get(running)["TaskState"] == "Running"
     return [*made, running, *_members(client, f"{pcie}/Zones")]
+
+
+def _subscriptions(client: Client) -> list[str]:
+    """Subscribe as clients do; one is suspended, and nobody is where events are sent to."""
+    push = {"Destination": "https://192.0.2.50/events", "Protocol": "Redfish"}
+    more = {
+        "Context": "all there is",
+        "OriginResources": links(FABRICS),
+        "SubordinateResources": True,
+        "RegistryPrefixes": ["ResourceEvent", "Fabric"],
+        "ExcludeMessageIds": ["ResourceEvent.ResourceChanged"],
+        "ResourceTypes": ["Zone", "Port"],
+        "Severities": ["OK", "Critical"],
+        "SendHeartbeat": True,
+        "HttpHeaders": [{"X-Key": "invented"}],
+        "DeliveryRetryPolicy": "SuspendRetries",
+    }
+    service = "/redfish/v1/EventService"
+    made = [
+        _created(client, f"{service}/Subscriptions", body)
+        for body in (push, {**push, **more}, {**push, "Context": ""})
+    ]
+    suspend = f"{made[2]}/Actions/EventDestination.SuspendSubscription"
+    assert client("POST", suspend, {}).status == 204
+    return [service, *made]
 
 
 def ai_pod(client: Client) -> list[str]:

@@ -100,8 +100,7 @@ UNTESTABLE = {
     "REQ_DATA_MOD_ERRORS": "no POST of the tool fails",
     "RESP_STATUS_INTERNAL_SERVER_ERROR": "the service never answers 500",
     "SEC_SESSION_TERMINATION_SIDE_EFFECTS": "the tool does not open an event stream",
-    "SERV_EVENT": "there is no EventService yet",
-    "SERV_SSE": "there is no EventService yet, and the tool does not open an event stream",
+    "SERV_SSE": "the tool does not open an event stream",
 }
 """Why the tool can not test an assertion; by the start of its name. All others it must test."""
 

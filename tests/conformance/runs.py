@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.conformance import content, protocol_validator, service_validator, use_cases
+from tests.conformance import (
+    compositions,
+    content,
+    protocol_validator,
+    service_validator,
+    use_cases,
+)
 from tests.conformance.findings import Bounds, Report, excess
 from tests.e2e.service import Client, serving
 
@@ -15,7 +21,8 @@ class Run:
     """One service under one validator.
 
     `mockup`: `name` is one, not a topology. `before`: it is validated before the script as well.
-    `task_states`: what Tasks the script leaves behind must be seen in.
+    `task_states`: what Tasks the script leaves behind must be seen in. `topology`: what is served
+    where that is not `name`. `faults`: a file of what befalls it.
     """
 
     name: str
@@ -25,6 +32,8 @@ class Run:
     before: bool = False
     settings: tuple[str, ...] = ()
     task_states: tuple[str, ...] = ()
+    topology: str = ""
+    faults: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,15 @@ _IMPORTED = Bounds(failed=0, warned=None)
 
 # The longest first, so that two at once end together.
 RUNS = (
+    Run(
+        "ai-pod-composed",
+        _STRICT,
+        compositions.ai_pod,
+        settings=_TASKS,
+        task_states=("Completed",),
+        topology="ai-pod",
+        faults=compositions.AI_POD_FAULTS,
+    ),
     Run("ai-pod", _STRICT, content.ai_pod),
     Run("mixed", _STRICT, content.mixed, before=True),
     Run(
@@ -55,6 +73,15 @@ RUNS = (
         task_states=("Running", "Completed", "Cancelled"),
     ),
     Run("ex5410p", _STRICT, content.ex5410p, settings=_TASKS, task_states=("Completed",)),
+    Run(
+        "ex5410p-composed",
+        _STRICT,
+        compositions.ex5410p,
+        settings=_TASKS,
+        task_states=("Completed",),
+        topology="ex5410p",
+        faults=compositions.EX5410P_FAULTS,
+    ),
     Run("nvmeof-jbof", _STRICT, content.nvmeof_jbof, settings=_TASKS, task_states=("Completed",)),
     Run("scale:hosts=2,gpus=3,switches=2,memory=1", _STRICT, content.scale),
     Run("public-cxl", _IMPORTED, content.public_cxl, mockup=True, before=True),
@@ -78,9 +105,14 @@ def perform(run: Run, place: Path, csdl: Path, mockups: dict[str, Path]) -> Iter
     place.mkdir()
     settings = place / "settings.toml"
     settings.write_text("\n".join(run.settings), encoding="utf-8")
-    source = ("--mockup", str(mockups[run.name])) if run.mockup else ("--topology", run.name)
+    topology = run.topology or run.name
+    source = ("--mockup", str(mockups[run.name])) if run.mockup else ("--topology", topology)
     state = place / "state"
-    arguments = ("--config", str(settings), "--state", str(state), *source)
+    arguments = ["--config", str(settings), "--state", str(state), *source]
+    if run.faults:
+        faults = place / "faults.yaml"
+        faults.write_text(run.faults, encoding="utf-8")
+        arguments += ["--faults", str(faults)]
     with serving(*arguments, tls=True) as (_, url):
         if run.before or run.script is None:
             yield _validated(run, run.name, url, csdl, place / "before", [])

@@ -3,10 +3,12 @@
 import asyncio
 import itertools
 
-from redfish_fm.control.announce import INTERVAL_S
-from redfish_fm.control.announced import compact_state
+from redfish_fm.control.announce import ACTOR, INTERVAL_S
+from redfish_fm.drivers.virtual.faults import Refuse
 from redfish_fm.drivers.virtual.hardware import Hardware
-from redfish_fm.fabric.model import PortId
+from redfish_fm.fabric.model import PortId, Unbind
+from redfish_fm.mapping.event_states import announced_state
+from redfish_fm.mapping.events import FIRST_LOOK, FORGOTTEN
 from redfish_fm.redfish.changes import FeedOp, Space
 from redfish_fm.store.base import StoreFull
 from tests.control.builders import PCIE_FABRIC, Rig, pcie, running_kernel
@@ -34,18 +36,19 @@ def test_only_what_is_worth_telling_and_not_normal_is_kept() -> None:
         "CurrentSpeedGbps": 32,
     }
     kept = {"Health": "Warning", "BindingStatus": "BoundLD"}
-    assert compact_state(PORT_URI, patch) == kept
-    assert compact_state(PORT_URI, {}) == {}
-    assert compact_state(PORT_URI, {"Status": {"State": "Enabled"}}) == {}
+    assert announced_state(PORT_URI, patch) == kept
+    assert announced_state(PORT_URI, {}) == {}
+    assert announced_state(PORT_URI, {"Status": {"State": "Enabled"}}) == {}
 
 
 def test_a_resource_keeps_since_when_it_has_its_own_conditions_not_those_of_others() -> None:
     def condition(origin: str) -> dict[str, object]:
         at = {"@odata.id": origin}
-        return {"Message": f"{origin} ails", "Timestamp": "T1", "OriginOfCondition": at}
+        told = {"MessageId": "ResourceEvent.1.4.ResourceStatusChangedCritical"}
+        return {**told, "Message": f"{origin} ails", "Timestamp": "T1", "OriginOfCondition": at}
 
     found = [condition(PORT_URI), condition("/other")]
-    kept = compact_state(PORT_URI, {"Status": {"Health": "Critical", "Conditions": found}})
+    kept = announced_state(PORT_URI, {"Status": {"Health": "Critical", "Conditions": found}})
     assert kept == {"Health": "Critical", "Since": {f"{PORT_URI} ails": "T1"}}
 
 
@@ -114,6 +117,43 @@ async def test_what_could_not_be_stored_is_told_later() -> None:
         assert len(await told(rig)) == 1
 
 
+async def actors(rig: Rig, uri: str) -> list[str]:
+    """Return under which names it was announced of a resource, in order."""
+    return [
+        record.actor
+        async for record in rig.store.follow(0)
+        for entry in record.entries
+        if entry.op is FeedOp.OBSERVED and entry.uri == uri
+    ]
+
+
+@in_virtual_time
+async def test_what_is_seen_before_anybody_wrote_is_no_transition() -> None:
+    hardware = {"PCIe": Hardware(PCIE, VirtualClock())}
+    hardware["PCIe"].set_port(PORT, link_up=False)
+    async with running_kernel(hardware=hardware, inventories=(PCIE,)) as rig:
+        await asyncio.sleep(2.0)
+        assert await actors(rig, PORT_URI) == [FIRST_LOOK]
+        hardware["PCIe"].set_port(PORT, link_up=True)
+        await asyncio.sleep(4.0)
+        assert set((await actors(rig, PORT_URI))[1:]) == {ACTOR}
+        durable = rig.durable
+    hardware["PCIe"].set_port(PORT, link_up=False)
+    async with running_kernel(durable=durable, hardware=hardware, inventories=(PCIE,)) as rig:
+        await asyncio.sleep(2.0)
+        assert (await actors(rig, PORT_URI))[-1] == ACTOR
+
+
+@in_virtual_time
+async def test_what_is_seen_at_once_is_announced_at_once_and_by_nobody_before() -> None:
+    async with running_kernel() as rig:
+        await asyncio.sleep(2.0)
+        rig.hardware["PCIe"].set_port(PORT, health="Critical")
+        await asyncio.sleep(2.0)
+        records = [record async for record in rig.store.follow(0)]
+        assert len([each for each in records if each.entries]) == 1
+
+
 @in_virtual_time
 async def test_a_deleted_zone_leaves_no_announcement_behind() -> None:
     async with running_kernel() as rig:
@@ -123,4 +163,19 @@ async def test_a_deleted_zone_leaves_no_announcement_behind() -> None:
         await asyncio.sleep(5.0)
         await rig.delete(zone)
         await asyncio.sleep(3.0)
+        assert zone not in rig.durable.spaces.get(Space.ANNOUNCED, {})
+
+
+@in_virtual_time
+async def test_the_trouble_of_what_is_deleted_is_forgotten_and_is_not_over() -> None:
+    async with running_kernel() as rig:
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        ((vppb, target),) = rig.bound().items()
+        rig.faults().next_apply(None, Refuse("bay is locked"), times=None)
+        rig.hardware["PCIe"].execute(Unbind(vppb, target), "outside")
+        await asyncio.sleep(3.0)
+        await rig.delete(zone)
+        await asyncio.sleep(3.0)
+        told = await actors(rig, zone)
+        assert (told[-2:], told.count(FORGOTTEN)) == ([ACTOR, FORGOTTEN], 1)
         assert zone not in rig.durable.spaces.get(Space.ANNOUNCED, {})

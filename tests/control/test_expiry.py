@@ -4,6 +4,7 @@ import asyncio
 import datetime
 from typing import Any
 
+from redfish_fm.fabric.composition import Reservation
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.uris import RESERVATIONS
 from redfish_fm.redfish.changes import Edit, Space
@@ -80,12 +81,27 @@ async def test_nothing_is_looked_for_while_nothing_is_reserved() -> None:
         assert looked == []
 
 
+@in_virtual_time
+async def test_what_can_not_be_deleted_is_tried_once_a_second() -> None:
+    async with running_kernel() as rig:
+        stuck = Reservation(f"{RESERVATIONS}/stuck", (), 0.0)
+        rig.published.state.index.put_reservation(stuck)
+        looked: list[float] = []
+        clock = rig.kernel.expiry._clock  # noqa: SLF001 - counts its sleeps
+        rig.kernel.expiry._clock = _Counting(clock, looked)  # type: ignore[assignment] # noqa: SLF001
+        uri = await reserve(rig, "1", 5)
+        await asyncio.sleep(10)
+        assert 8 <= len([each for each in looked if each]) <= 12
+        assert not rig.published.exists(uri)
+
+
 class _Counting:
     def __init__(self, clock: Any, looked: list[float]) -> None:
         self._inner, self._looked = clock, looked
 
     def wall_s(self) -> float:
         self._looked.append(0.0)
+        assert len(self._looked) < 1000, "looks without a pause"
         found: float = self._inner.wall_s()
         return found
 

@@ -126,12 +126,3 @@ async def test_what_is_shown_does_not_depend_on_the_size_of_a_part(monkeypatch: 
             shown.append({uri: rig.published.observed(uri) for uri in rig.published.base.documents})
     assert shown[0] == shown[1] == shown[2]
     assert any(shown[0].values())
-
-
-def test_the_base_layer_knows_the_same_whether_documents_come_at_once_or_one_by_one() -> None:
-    at_once = a_base(*BIG)
-    documents = {uri: at_once.parsed(uri) or {} for uri in at_once.documents}
-    one_by_one = type(at_once)(iter(documents.items()), at_once.facts)
-    for word in ("documents", "odata_types", "collections", "members", "links"):
-        assert getattr(one_by_one, word) == getattr(at_once, word)
-    assert one_by_one.new_index().snapshot() == at_once.new_index().snapshot()

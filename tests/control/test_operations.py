@@ -252,7 +252,7 @@ async def test_who_waits_is_told_a_refusal_only_by_what_takes_the_change_back() 
         cancelling.cancel()
         reason = messages.hardware_refused("Bind", "port", "no")
         await rig.kernel.operations.take_back(operation, (reason,))
-        assert keys(await refused(making)) == ["Base.OperationFailed"]
+        assert keys(await refused(making)) == ["TaskEvent.TaskCancelled"]
 
 
 @in_virtual_time

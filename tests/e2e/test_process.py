@@ -214,7 +214,7 @@ def test_metrics_and_health_answer_without_a_login(tmp_path) -> None:
         assert client("GET", "/healthz").status == 200
         text = client("GET", "/metrics").body.decode()
         assert 'redfish_fm_observations_total{fabric="PCIe"}' in text
-        assert re.search(r"^redfish_fm_requests_total [1-9]", text, re.MULTILINE)
+        assert re.search(r"^redfish_fm_http_requests_total\{[^}]*\} [1-9]", text, re.MULTILINE)
         assert "\nredfish_fm_failed_requests_total 0.0" in text
         commits = re.search(r"^redfish_fm_commits_total (\S+)", text, re.MULTILINE)
         assert commits is not None and float(commits.group(1)) >= 2

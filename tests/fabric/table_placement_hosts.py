@@ -3,7 +3,7 @@
 from redfish_fm.fabric.placement_values import (
     ComputeWish,
 )
-from tests.fabric.pods import GIB, X16_MB_S, Pod, chosen, told
+from tests.fabric.pods import GIB, X16_MB_S, Pod, chosen, reasons, told
 from tests.fabric.table_placement import GPU, Answer, gpus, memory, row
 
 # -- what can not be taken -----------------------------------------------------------------------
@@ -130,6 +130,21 @@ def a_host_in_another_system_is_not_taken() -> Answer:
 @row([("HOST_TAKEN", None, None)])
 def a_named_host_in_another_system_is_refused() -> Answer:
     return told(hosts().composed("other", "H2").refused(compute=ComputeWish("H2")))
+
+
+@row(["H2", "H1", "H2"])
+def a_host_in_a_zone_of_somebody_is_not_taken() -> Answer:
+    pod = hosts()
+    found = [pod.placed(GPU).host]
+    found.append(pod.zoned("z", "I-H2").placed(GPU).host)
+    pod.index.remove_zone("z")
+    return [*found, pod.placed(GPU).host]
+
+
+@row([[("HOST_IN_USE", 1, 0)], {"": "HOST_IN_USE", "H1": "HOST_IN_USE"}, 1])
+def where_every_host_is_in_a_zone_the_refusal_says_so() -> Answer:
+    found = hosts().zoned("z", "I-H1").zoned("y", "I-H2").refused(GPU)
+    return [told(found), reasons(found), found.candidates[-1].alike]
 
 
 @row([("NO_HOST", None, None)])

@@ -166,7 +166,7 @@ def a_larger_fixed_part_is_taken_where_that_is_allowed() -> Answer:
 
 @row(["A/f2/c"])
 def a_fixed_part_that_somebody_has_is_not_taken() -> Answer:
-    pod = fixed().zoned("z", "I-H", "T-A.33")
+    pod = fixed().host("G", "s1").zoned("z", "I-G", "T-A.33")
     return [each.chunk for each in pod.placed(memory(2 * GIB)).chunks]
 
 

@@ -9,7 +9,8 @@ from redfish_fm.fabric import block_rules
 from redfish_fm.fabric.block_rules import check_blocks
 from redfish_fm.fabric.composition import Block, BlockType, Composition, Reservation
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Rule, Violation
+from redfish_fm.fabric.model import VppbId
+from redfish_fm.fabric.values import Rule, Violation, VppbGrant, Zone, ZoneType
 from tests.fabric.builders import a_fabric, zone
 
 NOW_S = 1000.0
@@ -126,6 +127,38 @@ def _zoned(index: FabricIndex) -> list[Violation]:
     return compose(index, "b-H1", "b-D1")
 
 
+def _host_zoned(index: FabricIndex) -> list[Violation]:
+    index.put_zone(zone("z", "I1", "T-D2"))
+    return compose(index, "b-H1", "b-D1")
+
+
+def _host_in_an_empty_zone(index: FabricIndex) -> list[Violation]:
+    index.put_zone(zone("z", "I1"))
+    return compose(index, "b-H1", "b-D1")
+
+
+def _host_in_a_default_zone(index: FabricIndex) -> list[Violation]:
+    index.put_zone(Zone("default", "F", ZoneType.DEFAULT, ("I1",)))
+    return compose(index, "b-H1", "b-D1")
+
+
+def _host_bound_by_hand(index: FabricIndex) -> list[Violation]:
+    vppb = VppbId("S1", "1", 0)
+    index.put_vppb_grant(VppbGrant("v", "F", vppb, "D2", "H1"))
+    return compose(index, "b-H1", "b-D1")
+
+
+def _zoned_host_given_more(index: FabricIndex) -> list[Violation]:
+    index.put_zone(zone("z", "I1", "T-D2"))
+    return compose(index, "b-D1", system="H1", expands=True)
+
+
+def _zone_of_a_host_that_is_gone(index: FabricIndex) -> list[Violation]:
+    _host_zoned(index)
+    index.remove_zone("z")
+    return compose(index, "b-H1", "b-D1")
+
+
 def _zoned_by_itself(index: FabricIndex) -> list[Violation]:
     index.put_composition(Composition("new", "H1", ("b-H1", "b-D1"), frozenset({"z"})))
     index.put_zone(zone("z", "I1", "T-D1"))
@@ -159,6 +192,12 @@ ROWS = [
     Row("reserved until now", _reserved_until_now, None),
     Row("in a zone of others", _zoned, Rule.BLOCK_IN_USE),
     Row("in its own zone", _zoned_by_itself, None),
+    Row("its host in a zone of others", _host_zoned, Rule.BLOCK_IN_USE),
+    Row("its host alone in a zone", _host_in_an_empty_zone, Rule.BLOCK_IN_USE),
+    Row("its host in a Default zone that routes nothing", _host_in_a_default_zone, None),
+    Row("its host has something by hand", _host_bound_by_hand, Rule.BLOCK_IN_USE),
+    Row("a host in a zone is given more", _zoned_host_given_more, None),
+    Row("its host was in a zone", _zone_of_a_host_that_is_gone, None),
     Row(
         "not there",
         lambda index: compose(index, "b-H1", "b-D1", absent=frozenset({"T-D1"})),

@@ -10,14 +10,25 @@ from redfish_fm.fabric import (
     memory_policy,
     placement,
     placement_devices,
+    placement_held,
     placement_market,
     placement_reach,
     stocktaking,
 )
-from tests.fabric import table_placement_devices, table_placement_hosts, table_placement_memory
+from tests.fabric import (
+    table_placement_devices,
+    table_placement_held,
+    table_placement_hosts,
+    table_placement_memory,
+)
 from tests.fabric.table_placement import ROWS, Row
 
-TABLES = (table_placement_devices, table_placement_hosts, table_placement_memory)
+TABLES = (
+    table_placement_devices,
+    table_placement_held,
+    table_placement_hosts,
+    table_placement_memory,
+)
 
 
 def test_no_table_is_forgotten() -> None:
@@ -77,6 +88,20 @@ def deaf_to(name: str, heard: object) -> Broken:
     return suits
 
 
+def in_order(things: Any, able: Any, counts: Any) -> Any:
+    """Return for each wish in turn the first things that would do."""
+    left, rows = [*things], []
+    for row, count in zip(able, counts, strict=True):
+        rows.append([thing for thing in row if thing in left][:count])
+        left = [thing for thing in left if thing not in rows[-1]]
+    return rows
+
+
+def as_often_as_it_would_do(_: Any, able: Any, counts: Any) -> Any:
+    return [[*row][:count] for row, count in zip(able, counts, strict=True)]
+
+
+HOLDS = placement_held._holds  # noqa: SLF001
 LEVELS = placement_devices._levels  # noqa: SLF001
 SET_SCORE = placement_devices._set_score  # noqa: SLF001
 FIT = placement_reach._fit  # noqa: SLF001
@@ -147,6 +172,30 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
         memory_policy.Room,
         "parts",
         lambda room, wish, count, more: PARTS(room, wish, count, more=False),
+    ),
+    "nothing counts": (placement_held, "matched", lambda _, able, __: [[] for _ in able]),
+    "the first wish has it": (placement_held, "matched", in_order),
+    "a device counts twice": (placement_held, "matched", as_often_as_it_would_do),
+    "any switch will do": (placement_held, "_in_one_place", lambda _: False),
+    "any domain will do": (placement_held, "_is_spread", lambda _: False),
+    "single parts are copies": (
+        placement_held,
+        "_holds",
+        lambda reach: (
+            lambda thing, wish: HOLDS(reach)(
+                replace(thing, copied=wish.policy.name == "MIRRORED"), wish
+            )
+        ),
+    ),
+    "larger parts never count": (
+        placement_held,
+        "fits",
+        lambda size, asked, **_: size == asked,
+    ),
+    "larger parts always count": (
+        placement_held,
+        "fits",
+        lambda size, asked, **_: size >= asked,
     ),
     "nothing is carved": (stocktaking.FabricIndex, "cut_mib", lambda *_: 0),
     "parts without number": (stocktaking.FabricIndex, "part_count", lambda *_: 0),

@@ -55,6 +55,7 @@ class Bodies:
             "ComputerSystem.AddResourceBlock.Parameters": composed.more_block,
             "ComputerSystem.RemoveResourceBlock.Parameters": composed.less_block,
             "CompositionService.Compose.Parameters": composed.manifest,
+            "ResourceBlock.Create": composed.block,
         }
 
     def good(self, method: str, uri: str) -> Body:

@@ -66,6 +66,27 @@ class Compositions:
             return {"Links": {"ResourceBlocks": after}}
         return {"AssetTag": self._rng.choice(_TEXTS)}
 
+    def block(self, uri: str) -> Body:
+        """Return the body of a POST that makes a block of free ones, or of what is in none."""
+        if self._rng.random() < 0.2:
+            return self._registered()
+        known = [each for each in self._blocks(computing=False) if not self._is_made(each)]
+        chosen = self._rng.sample(known, min(len(known), self._rng.choice((1, 1, 2))))
+        links = {"SupplyingResourceBlocks": [{"@odata.id": each} for each in chosen]}
+        return {"Name": self._rng.choice(_TEXTS), "Links": links}
+
+    def _is_made(self, uri: str) -> bool:
+        """Whether a block can be no component: of other blocks itself, or shared."""
+        document = self._surface.tree[uri]
+        shared = document.get("CompositionStatus", {}).get("SharingCapable")
+        return bool(shared or document.get("Links", {}).get("SupplyingResourceBlocks"))
+
+    def _registered(self) -> Body:
+        """Return a block of one device; only imports have any that are in no block yet."""
+        processors = sorted(self._surface.of_type("Processor"))
+        links = [{"@odata.id": self._rng.choice(processors)}] if processors else []
+        return {"ResourceBlockType": ["Processor"], "Processors": links}
+
     def more_block(self, uri: str) -> Body:
         """Return the parameters of AddResourceBlock."""
         known = self._blocks(computing=False)

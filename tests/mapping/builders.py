@@ -29,7 +29,7 @@ from redfish_fm.fabric.model import (
 from redfish_fm.fabric.power import Machine
 from redfish_fm.mapping.bindings import decode_binding, encode_binding
 from redfish_fm.mapping.domain import apply_document, apply_overlay
-from redfish_fm.mapping.drafts import Draft, LogState
+from redfish_fm.mapping.drafts import Draft, LogState, Subscribing
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.inventory import render_inventory
@@ -57,6 +57,7 @@ class MemoryTip:
     tasks: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     occupied: frozenset[VppbId] = frozenset()
+    subscribing: Subscribing = field(default_factory=Subscribing)
     seq: int = 0
 
     def __post_init__(self) -> None:

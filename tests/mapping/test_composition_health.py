@@ -10,7 +10,7 @@ from redfish_fm.fabric.health import Condition, Health, HealthGraph
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.values import Endpoint, Role
 from redfish_fm.mapping import conditions
-from redfish_fm.mapping.block_status import blocks_of_endpoints
+from redfish_fm.mapping.block_status import block_shown, blocks_of_endpoints
 from redfish_fm.mapping.composition_health import CompositionHealth, Judged
 from tests.fabric.builders import a_fabric, connection, zone
 from tests.fabric.test_blast_radius import a_pod, bound, mirrored
@@ -132,6 +132,34 @@ def test_a_physical_host_that_was_given_more_keeps_its_own_state() -> None:
     assert judged == {"H1": Judged("H1", None, (conditions.absent("D1"),))}
 
 
+def expanded(index: FabricIndex) -> FabricIndex:
+    """Let what A has be given to its host in place."""
+    system = index.compositions["A"]
+    index.remove_composition("A")
+    blocks = tuple(each for each in system.blocks if not index.blocks[each].computes)
+    index.put_composition(replace(system, id="H1", host="H1", blocks=blocks, expands=True))
+    return index
+
+
+def test_a_physical_host_with_a_copy_left_is_warned_and_no_more() -> None:
+    bench = Bench(expanded(mirrored(a_pod())))
+    assert bench.fails("Absent", "C-M2.0") == {"H1": Judged("H1", None, ())}
+    assert bench.graph.rollup("H1") is Health.WARNING
+    assert bench.fails("Absent", "C-M1.0")["H1"].conditions
+    assert bench.graph.rollup("H1") is Health.CRITICAL
+
+
+def test_the_host_of_a_composed_system_feels_what_that_feels() -> None:
+    bench = Bench(mirrored(a_pod()))
+    bench.fails("Absent", "C-M2.0")
+    assert bench.graph.rollup("H1") is Health.WARNING
+    bench.index.remove_composition("A")
+    bench.health.touched("A")
+    bench.judged()
+    assert bench.graph.rollup("H1") is Health.OK
+    assert not bench.graph.depends("H1")
+
+
 @pytest.mark.parametrize("others", [2, 40])
 def test_what_fails_costs_who_has_it_and_not_who_there_is(others: int) -> None:
     index = a_pod()
@@ -157,3 +185,16 @@ def test_an_appliance_that_fails_is_felt_by_all_who_have_a_part_of_it_and_by_no_
     judged = bench.judged(*bench.graph.take_changed())
     assert told(judged) == {"A": "UnavailableOffline", "B": "UnavailableOffline"}
     assert {c.origin for each in judged.values() for c in each.conditions} == {"M1"}
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"), [("b-H3", "Unused"), ("b-D3", "Unavailable"), ("b-M2", "Unavailable")]
+)
+def test_a_host_that_is_off_is_there_to_be_composed_and_a_device_is_not(
+    block: str, shown: str
+) -> None:
+    index = a_pod()
+    index.remove_composition("A")
+    found = block_shown(index, block, {"State": "StandbyOffline"}, lambda _: None)
+    assert found is not None
+    assert found["CompositionStatus"]["CompositionState"] == shown

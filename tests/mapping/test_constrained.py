@@ -25,6 +25,11 @@ DOMAIN = "/redfish/v1/Chassis/mem1/MemoryDomains/0"
 GPU = {"Processors": {"Members": [{"@Redfish.RequestedCount": 1, "ProcessorType": "GPU"}]}}
 
 
+def gpus(count: int) -> dict[str, Any]:
+    (member,) = GPU["Processors"]["Members"]
+    return {"Processors": {"Members": [{**member, "@Redfish.RequestedCount": count}]}}
+
+
 def memory(capacity_mib: int, count: int = 1) -> dict[str, Any]:
     return {
         "Memory": {"Members": [{"@Redfish.RequestedCount": count, "CapacityMiB": capacity_mib}]}
@@ -58,21 +63,51 @@ def test_a_running_system_keeps_its_host_and_its_blocks() -> None:
     tip = a_pod()
     system = post(tip, "h2", "gpu2").uri
     present = tip.index.compositions[system].blocks
-    recipe = recipe_for(GPU, system, present, present, tip)
+    recipe = recipe_for(gpus(2), system, present, None, tip)
     assert recipe.host == f"{SYSTEMS}/h2"
     assert recipe.blocks[:2] == present
     assert len(recipe.blocks) == 3
 
 
-def test_the_host_of_a_running_system_is_no_matter_of_choice() -> None:
+def test_what_a_running_system_has_counts_for_what_it_shall_have() -> None:
     tip = a_pod()
     system = post(tip, "h2", "gpu2").uri
+    present = tip.index.compositions[system].blocks
+    assert recipe_for(GPU, system, present, None, tip).blocks == present
+
+
+def test_what_is_named_does_not_count_for_wishes_beside_it() -> None:
+    tip = a_pod()
+    system = post(tip, "h2", "gpu2").uri
+    present = tip.index.compositions[system].blocks
+    found = recipe_for(GPU, system, present, present, tip).blocks
+    assert (found[:2], len(found)) == (present, 3)
+
+
+def test_what_is_not_named_stays_where_it_is_wished_for() -> None:
+    tip = a_pod()
+    system = post(tip, "h2", "gpu2").uri
+    present = tip.index.compositions[system].blocks
+    assert recipe_for(GPU, system, present, present[:1], tip).blocks == present
+
+
+def test_the_host_of_a_running_system_has_to_be_what_is_wished_for() -> None:
+    tip = a_pod()
+    system = post(tip, "h2", "gpu2").uri
+    present = tip.index.compositions[system].blocks
     cpu = {"@Redfish.RequestedCount": 1, "ProcessorType": "CPU"}
     wish = {"Processors": {"Members": [cpu]}}
+    tip.index.put_block(replace(tip.index.blocks[present[0]], core_count=(cores := 8)))
+    assert recipe_for(_of_cores(wish, cores), system, present, None, tip).blocks == present
     with pytest.raises(RedfishError) as refused:
-        recipe_for(wish, system, (), (), tip)
-    assert refused.value.status == 400
+        recipe_for(_of_cores(wish, cores + 1), system, present, None, tip)
+    assert refused.value.status == 409
     assert refused.value.messages[0].related == ("#/Processors/Members/0",)
+
+
+def _of_cores(wish: dict[str, Any], count: int) -> dict[str, Any]:
+    (cpu,) = wish["Processors"]["Members"]
+    return {"Processors": {"Members": [{**cpu, "TotalCores": count}]}}
 
 
 def test_a_named_block_that_is_taken_is_told_by_its_holder() -> None:

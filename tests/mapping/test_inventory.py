@@ -1,18 +1,22 @@
 """Discovered fabrics as documents: valid by the official schemas, closed under links, stable."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from redfish_fm.drivers.virtual.topology import load
 from redfish_fm.fabric.model import Attachment, BindTarget, DeviceKind, VppbId
 from redfish_fm.fabric.values import Binder, Role
 from redfish_fm.mapping.inventory import render_inventories, render_inventory
+from redfish_fm.mapping.links import forward_links
 from redfish_fm.mapping.read import read_endpoint
 from redfish_fm.mapping.types import ODATA_TYPES
 from redfish_fm.redfish.catalog import Catalog
+from tests.drivers.fabrics import MOCKUPS, SHIPPED
 from tests.mapping.builders import a_device, a_fabric
 from tests.mapping.schemas import SchemaPack
 
@@ -132,6 +136,21 @@ def test_an_mld_has_one_endpoint_and_one_chunk_per_logical_device() -> None:
         assert endpoint.units == {ld}
         chunk = next(each for each in facts.chunks if each.unit == ld)
         assert (chunk.offset_mib, chunk.size_mib) == (0, 1024)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_is_known_of_an_endpoint_is_what_its_document_says(name: str) -> None:
+    found = render_inventories(load(name, MOCKUPS).inventories(), linked_back=False)
+    facts = found.facts
+    for value, links in facts.endpoints:
+        document = found.documents[value.id]
+        assert read_endpoint(value.id, document, facts) == value
+        assert {*forward_links("Endpoint", document, facts.port_aliases)} == {*links}
+    types = (document["@odata.type"] for document in found.documents.values())
+    named = Counter(each.rpartition(".")[2] for each in types)
+    # Network endpoints are few, and read.
+    assert facts.endpoints or "CXLLogicalDevice" not in named
+    assert len(facts.endpoints) <= named["Endpoint"]
 
 
 def test_an_endpoint_of_one_ld_never_means_the_whole_device() -> None:

@@ -142,3 +142,49 @@ def test_what_is_observed_is_what_the_schemas_know(shared: Path) -> None:
     told_of: Documents = {uri: documents[uri] for uri in (METRICS, SUMS, CABLE)}
     assert {kind(each) for each in told_of.values()} == {"PortMetrics", "SwitchMetrics", "Cable"}
     assert [error for each in told_of.values() for error in pack.errors(each)] == []
+
+
+DARK = replace(UP, link_up=False)
+D1 = f"{SWITCH}/Ports/D1"
+
+
+def rolled(documents: Documents, uri: str) -> tuple[str | None, str | None]:
+    """Return Health and HealthRollup of a resource."""
+    status = documents[uri].get("Status", {})
+    return status.get("Health"), status.get("HealthRollup")
+
+
+def test_a_device_without_its_link_is_a_fault_that_its_port_and_switch_show() -> None:
+    shown = Shown()
+    documents = shown.look("PCIe", sw1_D1=DARK)
+    assert rolled(documents, D1)[0] == "Critical"
+    assert rolled(documents, SWITCH) == ("OK", "Critical")
+    (condition,) = documents[D1]["Status"]["Conditions"]
+    # Said once of all who suffer: of the device, not of each.
+    assert documents[SWITCH]["Status"]["Conditions"] == [condition]
+    assert "/PCIeDevices/" in condition["OriginOfCondition"]["@odata.id"]
+    documents = shown.look("PCIe")
+    assert rolled(documents, D1)[0] == "OK"
+    assert rolled(documents, SWITCH) == ("OK", "OK")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        replace(DARK, device_present=False),
+        replace(DARK, powered=False),
+        replace(DARK, training=True),
+    ],
+)
+def test_an_empty_an_unpowered_and_a_training_slot_are_no_fault_of_the_switch(
+    state: PortState,
+) -> None:
+    documents = Shown().look("PCIe", sw1_D1=state)
+    assert rolled(documents, D1)[0] == "OK"
+    assert rolled(documents, SWITCH) == ("OK", "OK")
+
+
+def test_the_end_of_a_host_is_dark_for_reasons_of_its_own() -> None:
+    documents = Shown().look("PCIe", sw1_U1=DARK)
+    assert rolled(documents, f"{SWITCH}/Ports/U1")[0] == "OK"
+    assert rolled(documents, SWITCH) == ("OK", "OK")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from redfish_fm.fabric.placement_values import ComputeWish, MemoryPolicy, MemoryWish, Wish
-from redfish_fm.mapping.wishes import COUNT_MAX, DESCRIBED, describes, read_wishes
+from redfish_fm.mapping.wishes import COUNT_MAX, WISHES_MAX, DESCRIBED, describes, read_wishes
 
 TIB = 1 << 20
 GPU = {"@Redfish.RequestedCount": 2, "ProcessorType": "GPU"}
@@ -62,7 +62,7 @@ DEVICES = {
     ),
     "a drive in each": (
         of("Storage", {"@Redfish.RequestedCount": 2}),
-        Wish("NVMe", 2, name="/Storage/Members/0"),
+        Wish("Drive", 2, name="/Storage/Members/0"),
     ),
     "drives in each": (
         of("Storage", {"@Redfish.RequestedCount": 2, "Drives": [
@@ -71,17 +71,17 @@ DEVICES = {
     ),
     "a byte more is a MiB more": (
         of("Storage", {"@Redfish.RequestedCount": 1, "Drives": [{"CapacityBytes": 1 + (1 << 20)}]}),
-        Wish("NVMe", 1, capacity_mib_min=2, name="/Storage/Members/0/Drives/0"),
+        Wish("Drive", 1, capacity_mib_min=2, name="/Storage/Members/0/Drives/0"),
     ),
     "simple storage": (
         of("SimpleStorage", {"@Redfish.RequestedCount": 6,
                              "Devices": [{"CapacityBytes": 1 << 30}]}),
-        Wish("NVMe", 6, capacity_mib_min=1024, name="/SimpleStorage/Members/0/Devices/0"),
+        Wish("Drive", 6, capacity_mib_min=1024, name="/SimpleStorage/Members/0/Devices/0"),
     ),
     "simple storage as the published capabilities write it": (
         of("SimpleStorage", {"@Redfish.RequestedCount": 1, "Devices": {
             "@Redfish.RequestedCount": 4, "CapacityBytes": 1 << 30, "Name": "n"}}),
-        Wish("NVMe", 4, capacity_mib_min=1024, name="/SimpleStorage/Members/0/Devices"),
+        Wish("Drive", 4, capacity_mib_min=1024, name="/SimpleStorage/Members/0/Devices"),
     ),
     "a card of that speed": (
         of("EthernetInterfaces", {"@Redfish.RequestedCount": 1, "SpeedMbps": 25_001}),
@@ -156,6 +156,10 @@ WRONG = {
         of("Storage", {"@Redfish.RequestedCount": 1, "Drives": [{"MediaType": "HDD"}]}),
         "NotInList",
     ),
+    "one way at a time": (
+        of("EthernetInterfaces", {"@Redfish.RequestedCount": 1, "FullDuplex": False}),
+        "NotInList",
+    ),
     "null count": (of("Memory", {**MEMORY, "@Redfish.RequestedCount": None}), "Missing"),
     "null model": (of("Processors", {**GPU, "Model": None}), "Missing"),
     "another architecture": (
@@ -171,6 +175,20 @@ WRONG = {
     "budget of nothing": (of("Memory", {**MEMORY, **ours(MaxLatencyNanoseconds=0)}), "Incorrect"),
     "wrong for the system": ({**of("Memory", MEMORY), **ours(SameSwitch=1)}, "Incorrect"),
 }
+
+
+def test_no_request_describes_more_than_a_system_can_be_made_of() -> None:
+    least = [MEMORY] * WISHES_MAX
+    assert read_wishes(of("Memory", *least)).told == []
+    drives = {"@Redfish.RequestedCount": 1, "Drives": [{}] * 9}
+    for body, place in (
+        (of("Memory", *least, MEMORY), "#/Memory/Members"),
+        ({**of("Processors", GPU), **of("Memory", *least)}, "#/Memory/Members"),
+        (of("Storage", *[drives] * 8), "#/Storage/Members"),
+        (of("Storage", *[{**drives, "Drives": {"Members": [{}] * 9}}] * 8), "#/Storage/Members"),
+    ):
+        (told,) = read_wishes(body).told
+        assert (told.key, told.related) == ("Base.PropertyValueOutOfRange", (place,))
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -8,7 +8,8 @@ import pytest
 from redfish_fm.redfish.headers import preferred
 from redfish_fm.redfish.parse import NAMES_MAX
 from redfish_fm.redfish.requests import Response
-from tests.redfish.builders import ZONE, ZONES, Bench, keys
+from redfish_fm.redfish.writes import Outcome, OutcomeKind
+from tests.redfish.builders import TASK, ZONE, ZONES, Bench, keys
 
 BODY = {"Name": "x"}
 
@@ -209,3 +210,36 @@ async def test_an_object_has_a_bounded_number_of_names(make: Any, status: int) -
     assert at_limit.status == status
     over = await bench.send("PATCH", ZONE, {"Name": "x", **make(NAMES_MAX + 1)})
     assert (over.status, keys(over)) == (400, ["MalformedJSON"])
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        (None, None),
+        ("return=minimal", None),
+        ("respond-async", 0.0),
+        ("Respond-Async ; foo=bar", 0.0),
+        ("respond-async, wait=10", 10.0),
+        ("wait=2, wait=10", 2.0),
+        ("wait=soon", None),
+        ("wait=-1", None),
+        ("respond-async=no", None),
+    ],
+)
+async def test_how_long_a_client_waits_is_what_it_says(
+    header: str | None, wait: float | None
+) -> None:
+    bench = Bench()
+    prefer = {} if header is None else {"prefer": header}
+    await bench.send("PATCH", ZONE, BODY, **prefer)
+    assert bench.writes[-1].wait_s == wait
+
+
+async def test_who_wants_no_answer_yet_is_told_that_it_was_heard() -> None:
+    bench = Bench()
+    bench.commit = lambda write: Outcome(OutcomeKind.ACCEPTED, write.uri, TASK)
+    answer = await bench.send("PATCH", ZONE, BODY, prefer="return=minimal, respond-async")
+    assert answer.status == 202
+    assert answer.headers["Preference-Applied"] == "respond-async"
+    answer = await bench.send("PATCH", ZONE, BODY)
+    assert "Preference-Applied" not in answer.headers

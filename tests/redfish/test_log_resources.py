@@ -85,3 +85,47 @@ def test_equal_logs_have_equal_tags_and_others_do_not() -> None:
     other.append(3, b'{"EntryType":"Event","Message":"else"}')
     assert split(a_table().collection().etag) == split(a_table().collection().etag)
     assert a_table().collection().etag != other.collection().etag
+
+
+ZONE = "/redfish/v1/Fabrics/F/Zones/1"
+
+
+def an_entry(origin: str) -> bytes:
+    link = {"OriginOfCondition": {"@odata.id": origin}}
+    return json.dumps({"EntryType": "Event", "Links": link}).encode()
+
+
+def links_of(table: LogTable, number: int) -> object:
+    found = table.get(f"{URI}/{number}")
+    assert found is not None
+    return json.loads(found.body).get("Links")
+
+
+def test_an_entry_links_what_it_is_about_as_long_as_that_is_there() -> None:
+    there = {ZONE}
+    table = LogTable(CATALOG, URI, "Entries of the event log", there.__contains__)
+    table.append(1, an_entry(ZONE))
+    table.append(2, an_entry("/redfish/v1/Fabrics/F"))
+    link = {"OriginOfCondition": {"@odata.id": ZONE}}
+    assert (links_of(table, 1), links_of(table, 2)) == (link, None)
+    before = table.collection().etag
+    there.clear()
+    table.came_or_went(ZONE)
+    assert links_of(table, 1) is None
+    assert table.collection().etag != before
+    assert b"OriginOfConditionUnavailable" in table.collection().body
+    there.add(ZONE)
+    table.came_or_went(ZONE)
+    assert links_of(table, 1) == link
+
+
+def test_nothing_is_remembered_of_entries_that_went() -> None:
+    table = LogTable(CATALOG, URI, "Entries of the event log", lambda _: True)
+    for number in (1, 2, 3):
+        table.append(number, an_entry(ZONE))
+    table.drop_through(2)
+    assert table._about == {ZONE: {3}}  # noqa: SLF001
+    table.drop_through(3)
+    assert table._about == {}  # noqa: SLF001
+    table.came_or_went(ZONE)
+    assert table.newest is None

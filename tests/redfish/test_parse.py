@@ -19,6 +19,7 @@ from redfish_fm.redfish.values import ActionVoice
         (b"", "MalformedJSON"),
         (b"{", "MalformedJSON"),
         (b"{}x", "MalformedJSON"),
+        (b"{}{}", "MalformedJSON"),
         (b"\xff{}", "MalformedJSON"),
         (b"\xef\xbb\xbf{}", "MalformedJSON"),
         ("{}".encode("utf-16"), "MalformedJSON"),

@@ -97,13 +97,15 @@ def test_severity_is_told_under_both_names_in_errors_and_under_the_new_one_in_re
 
 def test_a_constructor_that_disagrees_with_its_registry_stops_the_start() -> None:
     base, own, texts = raw("registries/Base"), raw("own_registry"), raw("texts")
-    Registries([base], own, texts)
+    others = (each for each in (schemas_dir() / "registries").glob("*.json") if each.stem != "Base")
+    all_of_them = [base, *(raw(f"registries/{each.stem}") for each in others)]
+    Registries(all_of_them, own, texts)
     base["messages"]["PropertyUnknown"]["ParamTypes"] = []
     with pytest.raises(ValueError, match="PropertyUnknown"):
-        Registries([base], own, texts)
+        Registries(all_of_them, own, texts)
     del base["messages"]["PropertyUnknown"]
     with pytest.raises(ValueError, match="no registry"):
-        Registries([base], own, texts)
+        Registries(all_of_them, own, texts)
 
 
 def test_a_message_without_words_stops_the_start() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.server.limits import Limits
+from redfish_fm.server.request_counts import RequestCounts
 
 from .conftest import Serve
 from .wire import get, post, until
@@ -93,6 +94,29 @@ async def test_metrics_come_from_their_callable(serve: Serve) -> None:
     served = await serve(metrics=lambda: Response(200, {"Content-Type": "text/plain"}, b"a 1\n"))
     assert (await served.ask(get("/metrics"))).body == b"a 1\n"
     assert served.seen == []
+
+
+async def test_whether_it_is_ready_is_told_by_its_callable(serve: Serve) -> None:
+    answers = [Response(503, {"Retry-After": "1"}, b"{}"), Response(200, {}, b"{}")]
+    served = await serve(ready=lambda: answers.pop(0))
+    first = await served.ask(get("/readyz"))
+    assert (first.status, first.headers["Retry-After"]) == (503, "1")
+    assert (await served.ask(get("/readyz"))).status == 200
+    assert served.seen == []
+
+
+async def test_every_answer_is_counted_with_its_path_without_the_query(serve: Serve) -> None:
+    counts = RequestCounts(lambda path: path)
+    served = await serve(counts=counts)
+    for path in ("/x?a=1", "/x?b=2", "/healthz"):
+        await served.ask(get(path))
+    await served.ask(get("/healthz", method="DELETE"))
+    assert {(each.route, each.method, each.status): each.count for each in counts.cells()} == {
+        ("/x", "GET", "2xx"): 2,
+        ("/healthz", "GET", "2xx"): 1,
+        ("/healthz", "DELETE", "4xx"): 1,
+    }
+    assert all(each.seconds > 0 for each in counts.cells())
 
 
 async def test_metrics_without_callable_reach_the_handler(serve: Serve) -> None:

@@ -137,6 +137,7 @@ COMPOSE_RULES: tuple[tuple[str, tuple[Rule, ...], Mutant, dict[str, Any]], ...] 
     ("a block of another system is taken", (Rule.BLOCK_TAKEN,), without("_taken"), {}),
     ("a reserved block is taken", (Rule.BLOCK_TAKEN,), without("_reserved"), {}),
     ("a host that is used up is expanded", (Rule.BLOCK_TAKEN,), without("_consumed"), {}),
+    ("a host that somebody has is composed", (Rule.BLOCK_IN_USE,), without("_in_use"), {}),
     ("BLOCK_TWICE off", (Rule.BLOCK_TWICE,), without_block_rule(Rule.BLOCK_TWICE), {}),
     ("BLOCK_COMPUTE off", (Rule.BLOCK_COMPUTE,), without_block_rule(Rule.BLOCK_COMPUTE), {}),
     ("BLOCK_UNKNOWN off", (Rule.BLOCK_UNKNOWN,), without_block_rule(Rule.BLOCK_UNKNOWN), {}),

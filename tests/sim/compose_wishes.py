@@ -27,7 +27,8 @@ class Compositions(Wishes):
         index = self._index
         taken = index.compositions_of_block(block.id) or index.is_reserved(block.id)
         if block.host is not None:
-            return not taken and not index.compositions_of_host(block.host)
+            held = index.compositions_of_host(block.host) or index.holders_of_host(block.host)
+            return not taken and not held
         return not taken and (block.sharing or not index.holders_of_units(block.units))
 
     def _some(self, blocks: Iterable[Block], count: int) -> list[str]:

@@ -28,6 +28,7 @@ def _mixed_up(index: FabricIndex, now_s: float) -> Iterator[str]:
     yield from _hosts_twice(index)
     yield from _held_twice(index)
     yield from _taken_by_others(index)
+    yield from _hosts_of_others(index)
     yield from _reserved(index, now_s)
 
 
@@ -90,6 +91,15 @@ def _taken_by_others(index: FabricIndex) -> Iterator[str]:
             for binding in index.bindings.values():
                 if name in binding.holders and binding.host != each.host:
                     yield f"{name} of {each.id} is bound for {binding.host}"
+
+
+def _hosts_of_others(index: FabricIndex) -> Iterator[str]:
+    """Nobody else's zone, connection or vPPB names the host of a composed system."""
+    owners = {each.host: each for each in index.compositions.values() if not each.expands}
+    for holder, _, hosts in _takings(index):
+        for host in hosts & owners.keys():
+            if holder not in owners[host].holdings:
+                yield f"{holder} names {host}, which {owners[host].id} runs on"
 
 
 def whole_units(index: FabricIndex) -> dict[str, str]:

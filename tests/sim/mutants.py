@@ -454,7 +454,6 @@ BY_TABLE: dict[Rule, str] = {
     Rule.MUTUALLY_EXCLUSIVE: "no endpoint here excludes another",
     Rule.BANDWIDTH: "clients guarantee no bandwidth, and hardware here does not ration it",
     Rule.NO_PATH: "every host has a virtual switch on every switch",
-    Rule.BLOCK_IN_USE: "rules of zones refuse it once more",
     Rule.BLOCK_UNAVAILABLE: "rules of zones refuse it once more",
     Rule.NO_FREE_VPPB: "without a vPPB there is nothing to record: no decision to make wrong",
 }
