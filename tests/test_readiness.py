@@ -53,6 +53,7 @@ async def test_before_the_first_look_no_fabric_is_ready() -> None:
         status, reasons = told(rig.kernel)
         assert status == 503
         assert [each["part"] for each in reasons] == ["fabric CXL", "fabric PCIe"]
+        await rig.kernel.first_observed(60)
 
 
 @in_virtual_time

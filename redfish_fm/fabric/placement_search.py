@@ -103,9 +103,11 @@ _ANY = ""
 def _demand_mib(reach: Reach, wish: MemoryWish) -> tuple[int, list[tuple[Supplier[str], int]]]:
     """Return what a wish takes of capacity: of the same appliances, but not by number."""
     legs, count = legs_of(wish)
-    amount = legs * count * wish.capacity_mib
-    rooms = reach.rooms(wish)
-    return amount, [(Supplier(room.appliance.block, _ANY, room.left_mib), amount) for room in rooms]
+    offers = []
+    for room in reach.rooms(wish):
+        left = Supplier(room.appliance.block, _ANY, room.left_mib)
+        offers.append((left, _from_room(reach, room, wish)[1] * wish.capacity_mib))
+    return legs * count * wish.capacity_mib, offers
 
 
 def _demand(reach: Reach, wish: AnyWish) -> tuple[int, list[tuple[Supplier[SwitchKey], int]]]:

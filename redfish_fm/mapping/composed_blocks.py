@@ -11,6 +11,7 @@ from typing import Any
 
 from redfish_fm.fabric.block_rules import check_blocks
 from redfish_fm.fabric.composition import Block
+from redfish_fm.fabric.values import Rule
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
@@ -53,8 +54,6 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
         told = messages.property_missing("SupplyingResourceBlocks", f"#/{SUPPLYING}")
         raise refusals.bad_content(told)
     unfit = [*_unfit(supplying, tip)]
-    if unfit:
-        raise refusals.bad_content(*unfit)
     violations = check_blocks(
         tip.index,
         "",
@@ -66,6 +65,11 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
         status=tip.status,
         at=f"/{SUPPLYING}",
     )
+    # That a physical host would get a second one says nothing where there is no host.
+    violations = [each for each in violations if each.rule is not Rule.BLOCK_COMPUTE]
+    if unfit:
+        told = to_error(violations).messages if violations else ()
+        raise refusals.bad_content(*unfit, *told)
     if violations:
         raise to_error(violations)
     types = {kind.value for each in supplying for kind in tip.index.blocks[each].types}

@@ -65,15 +65,15 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
     RedfishError: 400 for what can not be read, 409 with a message for each requirement that is not
     met.
     """
-    named, asked = members(body, BLOCKS), _asked(body)
-    if not asked.wishes and not named:
+    named, asked = members(body, BLOCKS), read_wishes(body)
+    if not asked.wishes and not named and not asked.told:
         told = messages.property_missing("ResourceBlocks", f"#/{BLOCKS}")
         raise refusals.bad_content(told)
     known = (tip.index.blocks.get(block) for block in named)
     host = next((block.host for block in known if block is not None and block.host), None)
-    if not asked.wishes:
+    if not asked.wishes and not asked.told:
         return Recipe(host or "", named)
-    _refuse_named(named, tip, system="", expands=host is None)
+    _refuse(asked, named, tip, system="", expands=host is None)
     shared, homes = _shared(asked, tip)
     request = _request(body, asked, tip, among, blocks=tuple(dict.fromkeys((*named, *homes))))
     found = _placed(request, tip)
@@ -97,11 +97,11 @@ def recipe_for(
     """
     held = tuple(block for block in present if named is None or block not in named)
     named = present if named is None else named
-    asked = _asked(body)
+    asked = read_wishes(body)
     more = tuple(block for block in named if block not in present)
     composition = tip.index.compositions.get(system)
     expands = composition is None or composition.expands
-    _refuse_named(more, tip, system=system, expands=True)
+    _refuse(asked, more, tip, system=system, expands=True)
     known = composition.host if composition is not None else None
     host = system if expands or known is None else known
     shared, homes = _shared(asked, tip)
@@ -139,13 +139,6 @@ def _shared(
     if told:
         raise refusals.bad_content(*told)
     return tuple((wish.region, wish.access) for wish in asked.shared), tuple(dict.fromkeys(homes))
-
-
-def _asked(body: Mapping[str, Any]) -> Asked:
-    asked = read_wishes(body)
-    if asked.told:
-        raise RedfishError(400, tuple(dict.fromkeys(asked.told)))
-    return asked
 
 
 def _some(compute: str | None) -> tuple[str, ...]:
@@ -204,8 +197,8 @@ def _zone(body: Mapping[str, Any], tip: Tip) -> frozenset[str] | None:
     return frozenset(members(zone, BLOCKS))
 
 
-def _refuse_named(named: Sequence[str], tip: Tip, *, system: str, expands: bool) -> None:
-    """Raise RedfishError where blocks that the client named can not be taken, with the reasons."""
+def _refuse(asked: Asked, named: Sequence[str], tip: Tip, *, system: str, expands: bool) -> None:
+    """Raise RedfishError with what can not be read, and why named blocks can not be taken."""
     violations = check_blocks(
         tip.index,
         system,
@@ -216,6 +209,9 @@ def _refuse_named(named: Sequence[str], tip: Tip, *, system: str, expands: bool)
         reservation=None,
         status=tip.status,
     )
+    if asked.told:
+        told = to_error(violations).messages if violations else ()
+        raise RedfishError(400, tuple(dict.fromkeys((*asked.told, *told))))
     if violations:
         raise to_error(violations)
 

@@ -1,8 +1,8 @@
 """Who depends on whom in a fabric: the links of the health graph that wanted state makes.
 
 Pure. A zone and a connection depend on their members, the fabric on its zones and connections, a
-host on the targets it was granted (by a composition: on that one), not on who else was. All links lead from part to whole; only
-an import whose zones contain each other makes circles of them.
+host on the targets it was granted (by a composition: on that one), not on who else was. All links
+lead from part to whole; only an import whose zones contain each other makes circles of them.
 """
 
 from collections.abc import Iterable, Iterator

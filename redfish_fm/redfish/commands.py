@@ -201,7 +201,7 @@ class Commands:
 _SECRET_BODIES = frozenset(
     {"Certificate", "CertificateService", "EventDestination", "ManagerAccount"}
 )
-"""Types whose bodies bring passwords, keys or credentials: those go no further than the protocol."""
+"""Types whose bodies bring passwords, keys or headers: those go no further than the protocol."""
 
 
 def _refuse(wrong: list[Message]) -> None:

@@ -54,7 +54,8 @@ class SqliteStore:
     """Store in `path` (a directory, made with mode 0700) for the state of `source`.
 
     `commits` counts changes, `transactions` COMMITs (sessions' too), each of which is one flush
-    of the log; `flush_seconds` is how long all of them took. `connect` opens the file; tests give one whose connections fail on demand.
+    of the log; `flush_seconds` is how long all of them took. `connect` opens the file; tests give
+    one whose connections fail on demand.
     """
 
     def __init__(

@@ -288,6 +288,24 @@ async def test_co_05_each_unmet_requirement_is_told_with_its_stanza(kind: str) -
 
 
 @in_virtual_time
+async def test_what_can_not_be_read_and_what_can_not_be_taken_is_told_together() -> None:
+    async with a_stack(ai_pod()) as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        other = await stack.made(SYSTEMS, of_blocks("host2", "gpu2"))
+        wrong = {"Processors": wish(0, ProcessorType="GPU")}
+        for method, uri, body, position in (
+            ("POST", SYSTEMS, {**wrong, **of_blocks("host3", "gpu1")}, 1),
+            ("PATCH", system, {**wrong, **of_blocks("host1", "gpu1", "gpu2")}, 0),
+        ):
+            response = await stack.ask(method, uri, body)
+            assert response.status == 400
+            places = [each.get("RelatedProperties") for each in told(response)]
+            assert ["#/Processors/Members/0/@Redfish.RequestedCount"] in places
+            assert [f"#/Links/ResourceBlocks/{position}"] in places
+        assert other in response.body.decode()
+
+
+@in_virtual_time
 async def test_a_preview_and_an_apply_say_the_same() -> None:
     async with a_stack(ai_pod()) as stack:
         before = await everything(stack)

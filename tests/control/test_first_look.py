@@ -8,7 +8,7 @@ from redfish_fm.control.published import Published
 from redfish_fm.drivers.virtual.topology import load
 from redfish_fm.mapping import observed
 from redfish_fm.mapping.observed import PART
-from tests.control.builders import Rig, a_base, running_kernel
+from tests.control.builders import Rig, running_kernel
 from tests.drivers.fabrics import MOCKUPS
 from tests.virtual_time import in_virtual_time
 

@@ -9,14 +9,14 @@ from redfish_fm.control.task_progress import TaskProgress
 from redfish_fm.drivers.virtual.faults import Refuse, Slow
 from redfish_fm.mapping.operations import OperationState
 from redfish_fm.mapping.tasks import Progress
-from redfish_fm.redfish.changes import Space
+from redfish_fm.mapping.uris import TASK_SERVICE
+from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store.base import StoreFull
-from tests.control.builders import PCIE_ZONES, TASKS, Rig, pcie, running_kernel, zone_body
+from tests.control.builders import PCIE_ZONES, TASKS, Rig, always, pcie, running_kernel, zone_body
 from tests.virtual_time import in_virtual_time
 
 PATIENT = Policy(apply_timeout_s=60.0)
-DAY_S = 86400.0
 
 
 def told(rig: Rig, task: object) -> dict[str, object] | None:
@@ -83,28 +83,33 @@ async def test_a_store_that_refuses_is_told_later() -> None:
         await rig.until(lambda: told(rig, task) is not None)
 
 
+def kept_minutes(minutes: int) -> Edit:
+    return Edit(Space.OVERLAY, TASK_SERVICE, None, b'{"TaskAutoDeleteTimeoutMinutes":%d}' % minutes)
+
+
 @in_virtual_time
-async def test_ended_tasks_are_forgotten_after_a_day_also_by_a_later_life() -> None:
+async def test_ended_tasks_are_forgotten_in_time_also_by_a_later_life() -> None:
     async with running_kernel(sync_budget_s=0.0) as rig:
+        await rig.kernel.writer.submit(always(kept_minutes(2)), "tester")
         task = str((await rig.zone(pcie("host1-1"), pcie("gpu1"))).task)
         await rig.converged()
-        await asyncio.sleep(DAY_S / 2)
+        await asyncio.sleep(60.0)
         assert rig.published.exists(task)
         durable, hardware = rig.durable, rig.hardware
     async with running_kernel(durable=durable, hardware=hardware) as rig:
         assert rig.published.exists(task)
-        await asyncio.sleep(DAY_S / 2 + 60.0)
+        await asyncio.sleep(100.0)
         assert not rig.published.exists(task)
         assert told(rig, task) is None
 
 
 @in_virtual_time
 async def test_what_is_open_is_not_forgotten_however_old() -> None:
-    patient = Policy(apply_timeout_s=10 * DAY_S, operation_s=10 * DAY_S)
-    async with running_kernel(policy=patient, sync_budget_s=0.0) as rig:
-        rig.faults().next_apply(None, Slow(3 * DAY_S))
+    async with running_kernel(policy=Policy(apply_timeout_s=600.0), sync_budget_s=0.0) as rig:
+        await rig.kernel.writer.submit(always(kept_minutes(1)), "tester")
+        rig.faults().next_apply(None, Slow(300.0))
         task = str((await rig.zone(pcie("host1-1"), pcie("gpu1"))).task)
-        await asyncio.sleep(2 * DAY_S)
+        await asyncio.sleep(200.0)
         assert rig.get(task)["TaskState"] == "Running"
 
 
@@ -117,6 +122,9 @@ async def test_progress_goes_on_where_it_was_told_to_be_before_a_crash() -> None
         await rig.until(lambda: (told(rig, task) or {}).get("PercentComplete") == 50)
         durable, hardware = rig.durable, rig.hardware
     async with running_kernel(durable=durable, hardware=hardware, policy=PATIENT) as rig:
+        # Nobody has looked yet.
+        assert rig.get(task)["PercentComplete"] == 50
+        await rig.kernel.first_observed(60.0)
         assert rig.get(task)["PercentComplete"] >= 50
 
 

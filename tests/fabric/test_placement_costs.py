@@ -1,10 +1,12 @@
 """What placement looks at does not grow with the fabric; big pools stay fast."""
 
+from dataclasses import replace
+
 import pytest
 
 from redfish_fm.fabric import placement_search
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.placement_values import MemoryPolicy, MemoryWish, Placement, Wish
+from redfish_fm.fabric.placement_values import MemoryPolicy, MemoryWish, Placement, Rejections, Wish
 from redfish_fm.fabric.stocktaking import settle
 from tests.fabric.pods import GIB, Pod
 
@@ -135,3 +137,24 @@ def test_a_look_is_shared_by_what_is_alike() -> None:
 
 def _looks(index: FabricIndex) -> list[object]:
     return list(index.shelves.looks())
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "pool", "wish"),
+    [
+        ("more parts than there are", 16, 64 * GIB, MemoryWish(GIB)),
+        ("more capacity than there is", 32, 36 * GIB, MemoryWish(2 * GIB)),
+    ],
+)
+def test_many_wishes_that_can_not_be_met_together_are_refused_at_once(
+    name: str, parts: int, pool: int, wish: MemoryWish
+) -> None:
+    pod = Pod().host("H", "s1", vppbs=64)
+    for number in range(2):
+        pod.appliance("s1", f"A{number}", pool // 2, parts=parts // 2, domain=f"d{number}")
+    asked = [replace(wish, name=str(number)) for number in range(20)]
+    settle(pod.index)
+    before = pod.index.work
+    assert isinstance(pod.ask(*asked), Rejections), name
+    # Trying every way would be thousands of looks at the appliances.
+    assert pod.index.work - before < 500

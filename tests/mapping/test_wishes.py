@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from redfish_fm.fabric.placement_values import ComputeWish, MemoryPolicy, MemoryWish, Wish
-from redfish_fm.mapping.wishes import COUNT_MAX, WISHES_MAX, DESCRIBED, describes, read_wishes
+from redfish_fm.mapping.wishes import COUNT_MAX, DESCRIBED, WISHES_MAX, describes, read_wishes
 
 TIB = 1 << 20
 GPU = {"@Redfish.RequestedCount": 2, "ProcessorType": "GPU"}
