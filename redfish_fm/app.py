@@ -253,8 +253,9 @@ async def _parts(
     await itself.load(stored)
     rng = random.SystemRandom()
     events = OwnEvents(
-        config, kernel, store, catalog, tables.registries, clock, rng, identity.may_listen
-    )
+        config, kernel, store, catalog, tables.registries, tables.privileges, clock, rng,
+        identity.may_listen,
+    )  # fmt: skip
     await events.load(stored)
     itself.logs.follow(events.stream)
     return _Parts(

@@ -35,6 +35,7 @@ from redfish_fm.redfish.action_documents import Advertised, actions_property
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Change
 from redfish_fm.redfish.events import Event, fragment, made_event, member
+from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.sse_filter import FORMATS, PROPERTIES
 from redfish_fm.redfish.streams import StreamDoor
@@ -58,6 +59,8 @@ _OWN = frozenset(
 """Types of the service's own resources, which every world has besides."""
 EVENT_STREAM_URI = f"{EVENT_SERVICE}/SSE"
 """EventService ServerSentEventUri."""
+_EVERYBODY = frozenset({"Login"})
+"""What all have who may read anything."""
 _WHO = "/redfish/v1/AccountService"
 """Below which changes say who may listen."""
 _MADE_BY_ACTIONS = frozenset({"CompositionReservation", "Task"})
@@ -106,6 +109,7 @@ class OwnEvents:
         store: Store,
         catalog: Catalog,
         registries: Registries,
+        privileges: Privileges,
         clock: Clock,
         rng: random.Random,
         may_listen: Callable[[str], bool],
@@ -114,6 +118,7 @@ class OwnEvents:
         self._kernel = kernel
         self._catalog = catalog
         self._registries = registries
+        self._privileges = privileges
         self._clock = clock
         self._advertised = Advertised(catalog)
         self._push = Push(
@@ -224,9 +229,18 @@ class OwnEvents:
         self._kernel.published.observe({EVENT_SERVICE: status})
 
     def _read(self, uri: str) -> Representation | None:
-        """Return a resource as a GET shows it, what it can be asked for included."""
+        """Return a resource as a GET shows it to everybody, what it can be asked for included.
+
+        None where a GET takes more than Login: what is sent, its receiver's privileges do not
+        guard.
+        """
         found = self._kernel.published.get(uri)
-        return None if found is None else self._advertised.render(found)
+        if found is None:
+            return None
+        above = self._catalog.ancestors(uri)
+        name = found.type_name
+        shown = self._privileges.allows(name, "GET", _EVERYBODY, ancestors=above, uri=uri)
+        return self._advertised.render(found) if shown else None
 
     def _rendered(self, event: Event) -> bytes:
         return fragment(member(event, self._registries))

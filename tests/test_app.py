@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redfish_fm import app, first_start, logs, samples, worlds
+from redfish_fm import app, first_start, logs, worlds
 from redfish_fm.config import Config, Secret
 from redfish_fm.control.kernel import Kernel
 from redfish_fm.errors import FmError
@@ -151,14 +151,3 @@ async def test_a_part_that_ends_by_itself_ends_the_service_with_an_error(
             for _ in range(20):
                 await asyncio.sleep(0)
     assert "ended by itself" in capsys.readouterr().err
-
-
-async def test_everything_counted_is_offered_as_a_sample(serving, kernels) -> None:
-    async with serving(ephemeral=True, admin_password=Secret("x")):
-        (kernel,) = kernels
-        shown = samples.kernel_samples(kernel, kernel._store)  # noqa: SLF001
-        found = {(each.name, each.labels.get("fabric")): each.value for each in shown}
-        assert found["redfish_fm_commits_total", None] >= 1
-        for fabric in ("PCIe", "CXL"):
-            assert found["redfish_fm_observations_total", fabric] >= 1
-            assert found["redfish_fm_isolation_violations", fabric] == 0

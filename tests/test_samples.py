@@ -100,6 +100,19 @@ async def test_steps_are_counted_by_what_the_switch_said() -> None:
 
 
 @in_virtual_time
+async def test_every_fabric_is_looked_at_and_tells_what_it_saw() -> None:
+    async with a_stack() as stack:
+        before = figures(stack)
+        await stack.clock.sleep(5.0)
+        after = figures(stack)
+        for fabric in ("PCIe", "CXL"):
+            looks = of("observations_total", fabric=fabric)
+            assert 1 <= before[looks] < after[looks]
+            for name in ("observations_failed_total", "isolation_violations", "foreign_bindings"):
+                assert after[of(name, fabric=fabric)] == 0, name
+
+
+@in_virtual_time
 async def test_commits_sessions_and_tasks_are_as_many_as_there_are() -> None:
     async with a_stack() as stack:
         before = figures(stack)

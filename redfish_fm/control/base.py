@@ -1,8 +1,8 @@
 """The inventory layer as documents: what drivers or a mockup said, fixed while it lives.
 
-Shared, read-only, by the tip and the published state. Documents are kept as bytes and parsed
-when needed (DESIGN section 3). Knows URIs and members, nothing of fabrics beyond the Facts that
-mapping made of the same inventory.
+Shared, read-only, by the tip and the published state. Documents are kept as bytes (those that a
+recipe makes, from when they were asked for first) and parsed when needed (DESIGN section 3). Knows
+URIs and members, nothing of fabrics beyond the Facts that mapping made of the same inventory.
 """
 
 from collections.abc import Iterable, Mapping, Set

@@ -147,15 +147,16 @@ class Delivery:
         if not self._common.settings().enabled:
             return ()
         subscription = self.subscription
-        uri, since_s = subscription.uri, subscription.kept.since_s
-        self._alone = batch.gap or since_s > 0 or any(each.to == uri for each in batch.events)
+        uri, kept = subscription.uri, subscription.kept
+        resuming = self.position[0] < kept.resumed
+        self._alone = batch.gap or resuming or any(each.to == uri for each in batch.events)
         if not self._alone:
             return self._common.shared.matching(subscription.filter, self.position, batch)
         matches = subscription.filter.matches
         found = [
             event
             for event in batch.events
-            if event.time_s >= since_s
+            if event.seq >= kept.resumed or event.time_s >= kept.since_s
             if event.to == uri or (event.to is None and matches(event))
         ]
         return [self._gap(batch), *found] if batch.gap else found

@@ -2,8 +2,8 @@
 
 What was not stored when the service ended is put there after its next start, for the newest entry
 says how far the log had got: it has every event, in order, once. Of two that say the same it has
-the more exact one. Only after it was cleared and
-nothing more was logged, the events of the last moment before a crash are not made up for.
+the more exact one. Only after it was cleared and nothing more was logged, the events of the last
+moment before a crash are not made up for.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 500
 """Events made into entries in one go: some 10 ms."""
+CLOSE_TIMEOUT_S = 5.0
 
 
 class EventLog:
@@ -42,6 +43,8 @@ class EventLog:
         self._clock = clock
         newest = book.newest
         found = None if newest is None else position_in(newest)
+        if found is not None:
+            stream.known(found)
         self._taking = asyncio.Lock()
         self._at: Position = stream.newest if found is None else found
 
@@ -54,11 +57,19 @@ class EventLog:
             await self._clock.sleep(0.0 if more else self._book.policy.group_s)
 
     async def close(self) -> None:
-        """Hand the logbook all that was published, and have it stored."""
-        more = True
-        while more:
-            more = await self._take()
-            await self._book.flush()
+        """Hand the logbook all that was published, and have it stored.
+
+        No stop waits longer than CLOSE_TIMEOUT_S for a store that can not be read: what is left is
+        made up for after the next start.
+        """
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                more = True
+                while more:
+                    more = await self._take()
+                    await self._book.flush()
+        except TimeoutError:
+            log.warning("the log has not all events yet: it gets the rest after the next start")
 
     async def _take(self) -> bool:
         """Put the next events into the log; return whether there are more."""

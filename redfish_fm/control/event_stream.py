@@ -85,6 +85,16 @@ class EventStream:
         self._forget((seq, RECORD_LAST))
         self.newest = self._before
 
+    def known(self, position: Position) -> None:
+        """Note a position that an earlier life gave to what it told: nobody gets it again.
+
+        The clock alone does not see to that, for it can have been set back since. Call it after
+        `start`, before anybody reads.
+        """
+        if position[0] == self.newest[0] and position > self.newest:
+            self._forget(position)
+            self.newest = position
+
     def published(self, changes: Sequence[Change]) -> None:
         """Take over what was just published."""
         news = False

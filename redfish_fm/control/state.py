@@ -20,6 +20,7 @@ from redfish_fm.mapping.block_status import (
     blocks_by_hand,
     blocks_concerned,
     blocks_of_endpoints,
+    endpoints_meant,
     pool_members,
 )
 from redfish_fm.mapping.domain import apply_overlay, apply_value
@@ -184,8 +185,10 @@ class WantedState:
         touched = {uri, *relinked}
         apply_value(self.index, pre.value, post.value)
         values = (pre.value, post.value)
-        if relinked or isinstance(pre.value, _COMPOSING) or isinstance(post.value, _COMPOSING):
-            touched |= self._blocks(relinked, *values)
+        meant = endpoints_meant(self.index, *values)
+        concerned = relinked | meant if meant else relinked
+        if concerned or isinstance(pre.value, _COMPOSING) or isinstance(post.value, _COMPOSING):
+            touched |= self._blocks(concerned, *values)
             touched |= self._of_systems(*values)
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):

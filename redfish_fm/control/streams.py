@@ -182,7 +182,14 @@ class Streams:
         after = newest if wish.after is None else min(wish.after, newest)
         opened = Stream(self, committed.draft.uri, wish.user_name, wish.filter, after)
         self._open[opened.uri] = opened
+        if not self._still_wanted(opened):
+            # While its EventDestination was being stored; nobody knew the stream yet.
+            opened.end()
         return opened
+
+    def _still_wanted(self, stream: Stream) -> bool:
+        there = self._writer.tip_view.is_wanted(stream.uri)
+        return there and self._enabled() and self._allowed(stream.user_name)
 
     def end(self, uri: str) -> None:
         """Close the stream of an EventDestination that is gone."""

@@ -72,6 +72,7 @@ class Subscriptions:
         self._store = store
         self._writer = writer
         self._published = published
+        self._stream = stream
         self._clock = clock
         self._settings: Retrying | None = None
         words = DeliveryWords(stream, registries, read)
@@ -123,6 +124,8 @@ class Subscriptions:
     async def load(self) -> None:
         """Take over what is stored: call once the writer has it, before `run`."""
         self._cursors = dict(await self._store.cursors())
+        for position in self._cursors.values():
+            self._stream.known(position)
         documents = self._published.state.spaces[Space.DOCUMENT]
         for uri in [uri for uri in documents if uri.startswith(_BELOW)]:
             self._begin(uri)
@@ -240,12 +243,26 @@ class Subscriptions:
     def _follow(self, uri: str) -> None:
         if uri not in self._published.state.spaces[Space.DOCUMENT]:
             self._end(uri)
+        elif self._is_another(uri):
+            # Deleted, and made anew under the same Id in the same batch.
+            self._end(uri)
+            self._begin_now(uri)
         elif uri in self._deliveries:
             self._update(uri)
         else:
-            self._begin(uri)
-            if uri in self._deliveries:
-                self._start(uri)
+            self._begin_now(uri)
+
+    def _is_another(self, uri: str) -> bool:
+        delivery = self._deliveries.get(uri)
+        return (
+            delivery is not None
+            and delivery.subscription.kept.begins != self._read(uri).kept.begins
+        )
+
+    def _begin_now(self, uri: str) -> None:
+        self._begin(uri)
+        if uri in self._deliveries:
+            self._start(uri)
 
     def _read(self, uri: str) -> Subscription:
         spaces = self._published.state.spaces

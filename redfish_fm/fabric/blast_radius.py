@@ -69,6 +69,19 @@ def suffering(index: FabricIndex, composition: Composition, outage: Outage) -> S
     return _Victim(index, composition, outage).suffering()
 
 
+def parts_of(index: FabricIndex, composition: Composition) -> frozenset[str]:
+    """Return the chunks, regions and volumes that it has, with regions that it shares."""
+    held = composition.holdings
+    shared = {
+        grant.region
+        for name in held
+        if name in index.connections
+        for grant in index.connections[name].regions
+    }
+    kinds = (index.chunks, index.regions, index.volumes)
+    return frozenset(part for part in held | shared if any(part in kind for kind in kinds))
+
+
 def _concerned(index: FabricIndex, outage: Outage) -> set[str]:
     """Return the compositions that may suffer: whoever has, or runs on, something of it."""
     hosts = outage.hosts | {
@@ -77,7 +90,12 @@ def _concerned(index: FabricIndex, outage: Outage) -> set[str]:
         if vcs.host is not None
         and (key in outage.vcss or not outage.switches.isdisjoint((vcs.switch, vcs.through)))
     }
-    found = {name for part in outage.parts if (name := index.composition_holding(part))}
+    found = {
+        name
+        for part in outage.parts
+        for each in (part, *index.connections_of_part(part))
+        if (name := index.composition_holding(each))
+    }
     for unit in outage.units:
         hosts |= index.hosts_of(unit).keys()
         for each in (unit, *index.units_around(unit)):
@@ -144,11 +162,11 @@ class _Victim:
 
     def _parts(self) -> tuple[set[str], set[str], set[str]]:
         """Return the memory and the other parts that it loses, and those it has a copy of."""
-        index, held = self._index, self._composition.holdings
-        memory = held & (index.chunks.keys() | index.regions.keys())
-        gone = {part for part in memory | (held & index.volumes.keys()) if self._is_gone(part)}
+        every = parts_of(self._index, self._composition)
+        gone = {part for part in every if self._is_gone(part)}
         copied = {part for part in gone if self._has_copy(part, gone)}
-        return (gone & memory) - copied, gone - memory - copied, copied
+        volumes = {part for part in gone - copied if part in self._index.volumes}
+        return gone - copied - volumes, volumes, copied
 
     def _has_copy(self, part: str, gone: set[str]) -> bool:
         held = self._composition.holdings

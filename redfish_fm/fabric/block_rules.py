@@ -39,7 +39,7 @@ def check_blocks(
     places.update(named or {})
     found = [*_twice(blocks, at)]
     known = [index.blocks[block] for block in dict.fromkeys(blocks) if block in index.blocks]
-    found += _computes(composition, known, places, expands, at)
+    found += _computes(index, composition, known, places, expands, at)
     found += _consumed(index, composition, at) if expands else ()
     for name in dict.fromkeys(added):
         block = index.blocks.get(name)
@@ -63,14 +63,24 @@ def _twice(blocks: Sequence[str], at: str) -> Iterator[Violation]:
 
 
 def _computes(
-    composition: str, blocks: Sequence[Block], places: dict[str, str], expands: bool, at: str
+    index: FabricIndex,
+    composition: str,
+    blocks: Sequence[Block],
+    places: dict[str, str],
+    expands: bool,
+    at: str,
 ) -> Iterator[Violation]:
-    """A composed system runs on exactly one host; a physical one brings its own."""
+    """A composed system runs on exactly one host, and stays there; a physical one brings its own.
+
+    What it has is bound to that host: on another one it would be a new system.
+    """
     # What a physical system itself computes with may be listed among its blocks.
-    computing = [block.id for block in blocks if block.computes and block.host != composition]
-    allowed = 0 if expands else 1
-    for name in computing[allowed:]:
-        yield Violation(Rule.BLOCK_COMPUTE, name, composition, places.get(name))
+    computing = [block for block in blocks if block.computes and block.host != composition]
+    before = index.compositions.get(composition)
+    host = None if before is None else before.host
+    for position, block in enumerate(computing):
+        if expands or position or host not in (None, block.host):
+            yield Violation(Rule.BLOCK_COMPUTE, block.id, composition, places.get(block.id))
     if not computing and not expands:
         yield Violation(Rule.BLOCK_COMPUTE, composition, None, at)
 

@@ -30,6 +30,12 @@ def held_by_composition(case: Case) -> Iterator[Finding]:
         if holder not in (None, own):
             told.add(cause)
             yield finding(Rule.COMPOSED, cause, holder, pointers.get(cause))
+    for grant in case.part_grants():
+        # A part lies in a unit that is shared; who has the part is nobody else's to say.
+        holder = case.index.composition_holding(grant.id)
+        if holder not in (None, own) and grant.id not in told:
+            told.add(grant.id)
+            yield finding(Rule.COMPOSED, grant.id, holder, grant.place)
     for host, cause in case.hosts().items():
         holder = case.index.composition_consuming(host)
         if holder in (None, own):

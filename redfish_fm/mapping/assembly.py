@@ -11,6 +11,7 @@ from typing import Any
 
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.model import FabricKind
+from redfish_fm.fabric.values import Rule, Violation
 from redfish_fm.mapping import chunks, connections, regions, uris, volumes, zones
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.read import members
@@ -18,6 +19,7 @@ from redfish_fm.mapping.read_compositions import COMPOSITION, HOLDINGS, MIRRORS,
 from redfish_fm.mapping.rendering import ref, refs
 from redfish_fm.mapping.resources import document_edit, new_document, stored
 from redfish_fm.mapping.transactions import Transaction
+from redfish_fm.mapping.violations import to_error
 from redfish_fm.redfish import oem
 from redfish_fm.redfish.writes import Write, WriteKind
 
@@ -145,8 +147,8 @@ class Assembly:
 
     def join(self, zone: str, fabric: str, host: str, units: Iterable[str]) -> None:
         """Put the host and what brings the units into the zone; make it where it is not there."""
-        initiators = sorted(self._tip.index.endpoints_of_host(fabric, host))
-        ends = [*initiators, *(self.endpoint_of(unit, fabric) for unit in units)]
+        targets = [self.endpoint_of(unit, fabric) for unit in units]
+        ends = [*self._initiators(fabric, host, targets), *targets]
         before = self._tip.document(zone)
         present = () if before is None else members(before, "Links/Endpoints")
         self.named = [*dict.fromkeys((*present, *ends))]
@@ -173,13 +175,21 @@ class Assembly:
         )
         return next(found, unit)
 
+    def _initiators(self, fabric: str, host: str, things: Sequence[str]) -> list[str]:
+        """Return the host's endpoints there; raises RedfishError where it has no way to things."""
+        found = sorted(self._tip.index.endpoints_of_host(fabric, host))
+        if not found:
+            # Nothing would refuse a zone of things alone, and nothing would be bound by it.
+            raise to_error([Violation(Rule.NO_PATH, each, host) for each in things])
+        return found
+
     def connect(
         self, connection: str, host: str, part: str, unit: str, access: Sequence[str]
     ) -> None:
         """Grant a part to the host by a connection of its own."""
         collection, _, connection_id = connection.rpartition("/")
         fabric, kind = uris.fabric_of(connection) or "", kind_of(part, self._tip)
-        initiators = sorted(self._tip.index.endpoints_of_host(fabric, host))[:1]
+        initiators = self._initiators(fabric, host, (part,))[:1]
         links: dict[str, Any] = {"InitiatorEndpoints": refs(initiators)}
         body: dict[str, Any] = {
             "Id": connection_id,

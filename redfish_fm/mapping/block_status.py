@@ -11,7 +11,7 @@ from redfish_fm.fabric.block_rules import OUT_OF_USE, holders_outside
 from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
-from redfish_fm.fabric.values import VppbGrant
+from redfish_fm.fabric.values import Connection, VppbGrant, Zone
 from redfish_fm.mapping.read_compositions import UNASSIGNED
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
@@ -116,6 +116,24 @@ def blocks_of_endpoints(index: FabricIndex, endpoints: Set[str]) -> set[str]:
     hosts = {endpoint.host for endpoint in known if endpoint.host is not None}
     near = blocks_near(index, {unit for endpoint in known for unit in endpoint.units})
     return near.union(*map(index.blocks_of_host, hosts))
+
+
+def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
+    """Return the endpoints that a value comes to mean otherwise, whose links stay as they are.
+
+    Those of a Default zone that routes from now on, or no more, and those that a Connection names
+    by groups.
+    """
+    if isinstance(pre, Zone) and isinstance(post, Zone):
+        return set() if pre.routing is post.routing else {*pre.endpoints, *post.endpoints}
+    named = [
+        group
+        for value in (pre, post)
+        if isinstance(value, Connection)
+        for group in (*value.initiator_groups, *value.target_groups)
+    ]
+    known = (index.groups[name] for name in named if name in index.groups)
+    return {endpoint for group in known for endpoint in group.endpoints}
 
 
 def blocks_by_hand(index: FabricIndex, grant: VppbGrant | None) -> set[str]:

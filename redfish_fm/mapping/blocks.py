@@ -20,7 +20,13 @@ from redfish_fm.mapping.device_cores import core_uri
 from redfish_fm.mapping.device_cores import storage_uri as drive_storage_uri
 from redfish_fm.mapping.device_memory import POOL_DOMAIN
 from redfish_fm.mapping.device_names import OK
-from redfish_fm.mapping.device_ways import chassis_uri, device_uri, ways
+from redfish_fm.mapping.device_ways import (
+    chassis_uri,
+    device_uri,
+    has_heads,
+    unit_by_port,
+    ways,
+)
 from redfish_fm.mapping.host_scene import chassis_uri as host_chassis_uri
 from redfish_fm.mapping.host_scene import system_uri
 from redfish_fm.mapping.rendering import Rendering, refs
@@ -188,12 +194,13 @@ def _taken_whole(
     device: Device, ports: Sequence[PortId]
 ) -> Iterator[tuple[str, str, frozenset[str]]]:
     """Yield (Id, name, units) of each block of a device that is bound by zones."""
-    found = [way for way in ways(device, ports, Binder.ZONE) if way.binder is Binder.ZONE]
-    if device.binds_functions or (device.shared_heads and len(ports) > 1):
-        for way in found:
-            yield way.endpoint, way.name, frozenset({way.unit})
-    elif found:
-        yield device.id, device.name, frozenset(way.unit for way in found)
+    if device.binds_functions or has_heads(device, ports):
+        for way in ways(device, ports, Binder.ZONE):
+            if way.binder is Binder.ZONE:
+                yield way.endpoint, way.name, frozenset({way.unit})
+    else:
+        heads = range(1, len(ports) + 1)
+        yield device.id, device.name, frozenset(unit_by_port(device, head) for head in heads)
 
 
 def _put_whole(
@@ -221,9 +228,8 @@ def _put_whole(
     out.facts.parts_of[uri] = min(units)
     named = _LINKED.get(device.kind)
     linked = {named: [core_uri(device)]} if named else {}
-    storage = drive_storage_uri(device)
-    if device.kind is DeviceKind.NVME and storage in out.documents:
-        linked["Storage"] = [storage]
+    if device.kind is DeviceKind.NVME and drive_storage_uri(device) in out.documents:
+        linked["Storage"] = [drive_storage_uri(device)]
     _put(out, uri, device, name, _UNUSED, linked)
 
 

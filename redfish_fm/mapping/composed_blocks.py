@@ -14,6 +14,7 @@ from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.values import Rule
 from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
+from redfish_fm.mapping.facts import enclosing
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.read_compositions import DEVICES, read_block
 from redfish_fm.mapping.rendering import refs
@@ -53,7 +54,9 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
     if not supplying:
         told = messages.property_missing("SupplyingResourceBlocks", f"#/{SUPPLYING}")
         raise refusals.bad_content(told)
-    unfit = [*_unfit(supplying, tip)]
+    # What it brings are its components' things; another's would be in two blocks.
+    more = (name for name in DEVICES if members(body, name))
+    unfit = [*_unfit(supplying, tip), *(messages.property_not_writable(n, f"#/{n}") for n in more)]
     violations = check_blocks(
         tip.index,
         "",
@@ -68,8 +71,8 @@ def compose(body: Mapping[str, Any], tip: Tip) -> Draft:
     # That a physical host would get a second one says nothing where there is no host.
     violations = [each for each in violations if each.rule is not Rule.BLOCK_COMPUTE]
     if unfit:
-        told = to_error(violations).messages if violations else ()
-        raise refusals.bad_content(*unfit, *told)
+        taken = to_error(violations).messages if violations else ()
+        raise refusals.bad_content(*unfit, *taken)
     if violations:
         raise to_error(violations)
     types = {kind.value for each in supplying for kind in tip.index.blocks[each].types}
@@ -88,6 +91,9 @@ def register(body: Mapping[str, Any], tip: Tip) -> Draft:
         raise refusals.bad_content(
             messages.property_missing("ResourceBlockType", "#/ResourceBlockType")
         )
+    if members(body, SUPPLYING):
+        told = messages.property_not_writable("SupplyingResourceBlocks", f"#/{SUPPLYING}")
+        raise refusals.bad_content(told)
     uri, document = _document(body, tip)
     block = read_block(uri, document, tip.facts)
     named = [(name, link) for name in DEVICES for link in members(body, name)]
@@ -95,9 +101,10 @@ def register(body: Mapping[str, Any], tip: Tip) -> Draft:
         raise refusals.bad_content(messages.property_missing("Processors", "#/Processors"))
     lost = [(name, link) for name, link in named if not tip.exists(link)]
     if lost:
-        told = (refusals.missing_reference(link, f"#/{name}") for name, link in lost)
-        raise refusals.bad_content(*told)
-    _refuse_had(block, tip)
+        raise refusals.bad_content(
+            *(refusals.missing_reference(link, f"#/{n}") for n, link in lost)
+        )
+    _refuse_had(block, named, tip)
     return _made(uri, document, tip)
 
 
@@ -148,13 +155,25 @@ def _linked(supplying: Sequence[str], tip: Tip) -> dict[str, Any]:
     return found
 
 
-def _refuse_had(block: Block, tip: Tip) -> None:
-    """Raise RedfishError (409) where another block has what this one is to bring."""
-    had = sorted({each for unit in block.units for each in tip.index.blocks_of_unit(unit)})
-    if had:
+def _refuse_had(block: Block, named: Sequence[tuple[str, str]], tip: Tip) -> None:
+    """Raise RedfishError (409) where another block has what this one is to bring, or part of it."""
+    index = tip.index
+    units = {each for unit in block.units for each in (unit, *index.units_around(unit))}
+    found = {each for unit in units for each in index.blocks_of_unit(unit)}
+    found |= {each for name, link in named for each in _of_host(name, link, tip)}
+    if had := sorted(found):
         name = "ResourceBlockType"
         told = [
             messages.property_value_resource_conflict(name, block.id, each, f"#/{name}")
             for each in had
         ]
         raise RedfishError(409, (*told, messages.resource_in_use()))
+
+
+def _of_host(name: str, link: str, tip: Tip) -> Iterator[str]:
+    """Yield the blocks of the host that a resource is built into, where they list it."""
+    hosts = (tip.facts.entity_hosts.get(place) for place in enclosing(link))
+    for host in filter(None, hosts):
+        for block in tip.index.blocks_of_host(host):
+            if link in members(tip.document(block) or {}, name):
+                yield block

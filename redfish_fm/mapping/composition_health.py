@@ -8,7 +8,7 @@ outage means for it is decided in fabric.blast_radius, for what happened as for 
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
-from redfish_fm.fabric.blast_radius import Harm, Outage, Suffering, suffering
+from redfish_fm.fabric.blast_radius import Harm, Outage, Suffering, parts_of, suffering
 from redfish_fm.fabric.block_rules import OUT_OF_USE
 from redfish_fm.fabric.composition import Composition
 from redfish_fm.fabric.health import Condition, Health, HealthGraph
@@ -98,7 +98,7 @@ class CompositionHealth:
 
     def _things(self, composition: Composition) -> Iterator[str]:
         """Yield everything that says how the composition is."""
-        yield from composition.holdings
+        yield from composition.holdings | parts_of(self._index, composition)
         for name in composition.blocks:
             block = self._index.blocks.get(name)
             if block is not None and not block.sharing:
@@ -138,9 +138,7 @@ class CompositionHealth:
             if block is not None and not block.sharing:
                 units.update(block.units)
         index = self._index
-        parts = composition.holdings & (
-            index.chunks.keys() | index.regions.keys() | index.volumes.keys()
-        )
+        parts = parts_of(index, composition)
         return Outage(
             units=frozenset(each for each in units if self._states(each) in OUT_OF_USE),
             parts=frozenset(each for each in parts if self._states(each) in OUT_OF_USE),

@@ -73,7 +73,7 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
     host = next((block.host for block in known if block is not None and block.host), None)
     if not asked.wishes and not asked.told:
         return Recipe(host or "", named)
-    _refuse(asked, named, tip, system="", expands=host is None)
+    _refuse(asked, named, body, tip, system="", expands=host is None)
     shared, homes = _shared(asked, tip)
     request = _request(body, asked, tip, among, blocks=tuple(dict.fromkeys((*named, *homes))))
     found = _placed(request, tip)
@@ -101,7 +101,7 @@ def recipe_for(
     more = tuple(block for block in named if block not in present)
     composition = tip.index.compositions.get(system)
     expands = composition is None or composition.expands
-    _refuse(asked, more, tip, system=system, expands=True)
+    _refuse(asked, more, body, tip, system=system, expands=True)
     known = composition.host if composition is not None else None
     host = system if expands or known is None else known
     shared, homes = _shared(asked, tip)
@@ -197,7 +197,15 @@ def _zone(body: Mapping[str, Any], tip: Tip) -> frozenset[str] | None:
     return frozenset(members(zone, BLOCKS))
 
 
-def _refuse(asked: Asked, named: Sequence[str], tip: Tip, *, system: str, expands: bool) -> None:
+def _refuse(
+    asked: Asked,
+    named: Sequence[str],
+    body: Mapping[str, Any],
+    tip: Tip,
+    *,
+    system: str,
+    expands: bool,
+) -> None:
     """Raise RedfishError with what can not be read, and why named blocks can not be taken."""
     violations = check_blocks(
         tip.index,
@@ -208,6 +216,7 @@ def _refuse(asked: Asked, named: Sequence[str], tip: Tip, *, system: str, expand
         now_s=tip.wall_s(),
         reservation=None,
         status=tip.status,
+        named=_positions(members(body, BLOCKS)),
     )
     if asked.told:
         told = to_error(violations).messages if violations else ()
@@ -244,7 +253,12 @@ def _places(named: Sequence[str], request: Request, found: Placement) -> dict[st
         places |= dict.fromkeys(blocks, wish)
     if found.compute is not None:
         places[found.compute] = request.compute.name or f"/{BLOCKS}"
-    return places | {block: f"/{BLOCKS}/{n}" for n, block in reversed([*enumerate(named)])}
+    return places | _positions(named)
+
+
+def _positions(named: Sequence[str]) -> dict[str, str]:
+    """Return block -> JSON pointer to where a list names it first."""
+    return {block: f"/{BLOCKS}/{n}" for n, block in reversed([*enumerate(named)])}
 
 
 def _collection(cut: Cut, tip: Tip) -> str:

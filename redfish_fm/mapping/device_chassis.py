@@ -26,6 +26,7 @@ from redfish_fm.mapping.chassis_sensors import (
 )
 from redfish_fm.mapping.device_modules import dark_modules, modules_w
 from redfish_fm.mapping.device_names import OK, PROCESSOR_TYPES
+from redfish_fm.mapping.device_ways import own_uri
 from redfish_fm.mapping.metering import TOTAL_POWER, Meter
 from redfish_fm.mapping.rendering import Rendering, ref
 
@@ -66,7 +67,7 @@ def render_chassis(
 
     `properties` are what else it says, Links among them.
     """
-    hardware, chassis = device.hardware, uris.CHASSIS.format(chassis=device.id)
+    hardware, chassis = device.hardware, own_uri(uris.CHASSIS, device.id)
     links = properties.pop("Links", {})
     container, label = (None, None) if socket is None else (socket.chassis, socket.label)
     stands = place(

@@ -6,9 +6,10 @@ each, the ports of a device that one host may have by two ways; else the device 
 id is the URI of the resource that stands for the part.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from redfish_fm.fabric.model import (
     Attachment,
@@ -22,6 +23,10 @@ from redfish_fm.fabric.model import (
 )
 from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping import uris
+
+
+_ID = re.compile(r"\{\w+\}")
+"""An id in a URI template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +54,15 @@ class Way:
         return Unit(self.unit, fabric, self.binder, self.exclusive, self.target, self.within)
 
 
-@lru_cache(maxsize=64)
 def own_uri(template: str, device: str) -> str:
-    """Return a URI in the chassis of a device that has no other id in it than the device's.
+    """Return a URI that has no other id in it than the device's, however often."""
+    return device.join(_around_ids(template))
 
-    Of one device each is asked for several times in a row, and formatting takes three times as
-    long as finding it again.
-    """
-    return template.format(chassis=device, device=device, processor=device, drive=device)
+
+@cache
+def _around_ids(template: str) -> list[str]:
+    # Of every device several are asked for; to put them together is a tenth of formatting them.
+    return _ID.split(template)
 
 
 @lru_cache(maxsize=1024)
@@ -243,15 +249,19 @@ def _heads(device: Device, ports: Sequence[PortId], binder: Binder) -> Iterator[
         )
 
 
+def unit_by_port(device: Device, head: int) -> str:
+    """Return the unit that a device is by one of its ports (from 1), all of which are ways to it."""
+    return device_uri(device) if head == 1 else function_uri(device, head_function_id(head, 0))
+
+
 def _ports(device: Device, ports: Sequence[PortId], binder: Binder) -> Iterator[Way]:
-    whole = device_uri(device)
     several = len(ports) > 1
     ld = next(iter(logical_devices(device)), None)
     within = None
     for head, port in enumerate(ports, 1):
         # Each further way lies within the one before: whoever has one way has the device, while
         # two that only lie within the same third would not take each other.
-        unit = whole if head == 1 else function_uri(device, head_function_id(head, 0))
+        unit = unit_by_port(device, head)
         yield Way(
             unit,
             f"{device.id}-p{head}" if several else device.id,

@@ -83,7 +83,7 @@ def render_device(
         socket,
         core_uri(device),
         PCIeDevices=out.collection(
-            uris.DEVICES.format(chassis=device.id), "PCIeDevice", f"PCIe devices of {device.name}"
+            own_uri(uris.DEVICES, device.id), "PCIeDevice", f"PCIe devices of {device.name}"
         ),
         **render_modules(out, device),
         **render_memory(out, device, fabric, ports),

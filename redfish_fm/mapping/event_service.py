@@ -4,7 +4,7 @@ Pure. Redfish: EventService.v1_12_0. A test event is no change of anything: judg
 edit, whoever follows the events tells it afterwards.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.event_filter import unversioned
 from redfish_fm.redfish.events import Event, kind_of
+from redfish_fm.redfish.values import HIDDEN
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 SUBMIT_TEST_EVENT = "EventService.SubmitTestEvent"
@@ -34,6 +35,9 @@ EVENT_TYPES = (
     "Other",
 )
 SEVERITIES = ("OK", "Warning", "Critical")
+
+ARGS_MAX, ARGS_CHARS_MAX = 32, 4096
+"""MessageArgs of a test event, and characters of all of them."""
 
 RETRY_ATTEMPTS, RETRY_INTERVAL_S = 3, 60
 """What holds until an operator says otherwise."""
@@ -126,6 +130,9 @@ def act(write: Write, tip: Tip) -> Draft:
     service = stored(tip, write.uri)
     if write.action not in (SUBMIT_TEST_EVENT, TEST_SUBSCRIPTION):
         raise refusals.action_not_supported(write.action or "")
+    told = [*_too_long(write.body.get("MessageArgs") or ())]
+    if told:
+        raise refusals.bad_content(*told)
     if service.get("ServiceEnabled") is False:
         raise RedfishError(409, (messages.service_disabled(EVENT_SERVICE),))
     return Draft(OutcomeKind.NO_OPERATION, write.uri)
@@ -172,6 +179,15 @@ _GIVEN = frozenset(
     }
 )
 """What of a test event is shown as it was given; an EventId is the service's own."""
+
+
+def _too_long(arguments: Sequence[Any]) -> Iterator[Message]:
+    """Yield what is wrong with MessageArgs that are kept in memory for all who read events."""
+    name, place = "MessageArgs", "#/MessageArgs"
+    if len(arguments) > ARGS_MAX:
+        yield messages.array_size_too_long(name, ARGS_MAX, place)
+    elif sum(len(str(each)) for each in arguments) > ARGS_CHARS_MAX:
+        yield messages.string_value_too_long(HIDDEN, ARGS_CHARS_MAX, place)
 
 
 def _wrong_settings(body: Mapping[str, Any]) -> Iterator[Message]:

@@ -300,6 +300,9 @@ def _all_taken_back(tip: Tip, operation: Operation) -> Iterator[Edit]:
             if space is Space.OVERLAY and uri in tip.index.compositions:
                 # A physical host that has none of its blocks left is as it was.
                 after = expansion(after, after)
+            if space is Space.DOCUMENT and uri == operation.uri and operation.document_before:
+                # What else the write changed of a system goes with what it was to get.
+                after = expansion(msgspec.json.decode(operation.document_before), after)
             if after != now:
                 post = msgspec.json.encode(after) if after else None
                 yield Edit(space, uri, raw, post)

@@ -6,7 +6,7 @@ secrets: no message repeats a value.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redfish_fm.redfish import messages
@@ -59,11 +59,6 @@ def wrong_headers(headers: Headers) -> Iterator[Message]:
         elif lower in seen:
             yield messages.property_duplicate(name, place)
         seen.add(lower)
-
-
-def as_mapping(headers: Headers) -> Mapping[str, str]:
-    """Return the headers by name."""
-    return dict(headers)
 
 
 def _refused(name: str) -> bool:

@@ -4,7 +4,6 @@ Pure. Redfish: EventDestination.v1_16_0. What events there are to ask for, the E
 asking for others, or for what the same subscription shuts out, could only ever give silence.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.uris import EVENT_SERVICE
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
-from redfish_fm.redfish.event_filter import unversioned
+from redfish_fm.redfish.event_filter import is_message_id, unversioned
 
 VALUES_MAX = 256
 """Elements of one list of a filter."""
@@ -35,8 +34,6 @@ _LISTS = (
     "ResourceTypes",
     "Severities",
 )
-_MESSAGE_ID = re.compile(r"\w+(\.\d+){0,3}\.\w+", re.ASCII)
-"""A MessageId with or without version: of a registry with major and minor, some add the errata."""
 
 
 def wrong(body: Mapping[str, Any], tip: Tip) -> list[Message]:
@@ -91,7 +88,7 @@ def _not_offered(body: Mapping[str, Any], service: Mapping[str, Any]) -> Iterato
                 yield messages.property_value_not_in_list(value, name, place)
     for name in ("MessageIds", "ExcludeMessageIds"):
         for place, value in _texts(body, name):
-            if not _MESSAGE_ID.fullmatch(value):
+            if not is_message_id(value):
                 yield messages.property_value_format_error(value, name, place)
             elif value.partition(".")[0] not in prefixes:
                 yield messages.property_value_not_in_list(value, name, place)
@@ -128,7 +125,7 @@ def _wrong_heartbeat(body: Mapping[str, Any]) -> Iterator[Message]:
 
 def _message_ids(body: Mapping[str, Any], name: str) -> Iterable[tuple[str, str]]:
     """Yield pointer and value of what can be a MessageId; the rest was told already."""
-    return (each for each in _texts(body, name) if _MESSAGE_ID.fullmatch(each[1]))
+    return (each for each in _texts(body, name) if is_message_id(each[1]))
 
 
 def _texts(body: Mapping[str, Any], name: str) -> Iterable[tuple[str, str]]:

@@ -34,13 +34,15 @@ class Kept(msgspec.Struct, frozen=True):
     """What is kept of a subscription and shown to nobody.
 
     `owner` is the user who made it, `headers` are sent along, in this order. Events up to the feed
-    record `begins`, and those older than `since_s` (seconds since 1970), are not sent.
+    record `begins` are not sent, and of those before the record `resumed` none that is older than
+    `since_s` (seconds since 1970): what comes later is sent also where the clock was set back.
     """
 
     owner: str
     headers: tuple[tuple[str, str], ...] = ()
     begins: int = 0
     since_s: float = 0.0
+    resumed: int = 0
 
 
 def encode_kept(kept: Kept) -> bytes:

@@ -60,6 +60,10 @@ def create(write: Write, tip: Tip) -> Draft:
 def patch(write: Write, tip: Tip) -> Draft:
     """Return the draft of PATCH on a subscription."""
     before = stored(tip, write.uri)
+    if before.get("SubscriptionType") == STREAM:
+        # What a stream is, its reader said when it was opened.
+        told = [messages.property_not_writable(name, f"#/{name}") for name in write.body]
+        raise refusals.bad_content(*told)
     kept = decode_kept(tip.secret(write.uri))
     body = {name: value for name, value in write.body.items() if name != "HttpHeaders"}
     edits = []
@@ -69,7 +73,7 @@ def patch(write: Write, tip: Tip) -> Draft:
         if told:
             raise refusals.bad_content(*told)
         if headers != kept.headers:
-            changed = Kept(kept.owner, headers, kept.begins, kept.since_s)
+            changed = msgspec.structs.replace(kept, headers=headers)
             edits.append(_keep(write.uri, changed, tip))
     after = {**_complete(patched("EventDestination", before, body)), "Status": before["Status"]}
     if after != dict(before):
@@ -127,21 +131,21 @@ def undelivered(uri: str, reason: str, since: str, severity: Health) -> dict[str
     return condition_document(condition, since)
 
 
-def stream_opened(
-    owner: str, peer: str, wished: Mapping[str, Any], tip: Tip, context: str = ""
-) -> Draft:
+def stream_opened(owner: str, peer: str, wished: Mapping[str, Any], tip: Tip) -> Draft:
     """Return the draft by which the service makes the EventDestination of a stream.
 
-    `peer` is "ADDRESS:PORT" of who reads; `wished` are filter properties as the stream has them.
+    `peer` is the address of who reads; `wished` are filter properties as the stream has them.
     """
     uri, document = new_document("EventDestination", SUBSCRIPTIONS, wished, tip)
     document["Name"] = f"Event stream of {owner}"
-    document["Context"] = context
+    document["Context"] = ""
     document["Destination"] = f"redfish-sse://{peer}"
     document["SubscriptionType"] = STREAM
     document["Protocol"] = "Redfish"
     document["EventFormatType"] = "Event"
     document["Status"] = ENABLED
+    # It is neither suspended nor resumed: whoever reads it comes back by Last-Event-ID.
+    document["Actions"] = {}
     kept = Kept(owner, begins=int(tip.next_id, 36))
     return Draft(
         OutcomeKind.CREATED, uri, (document_edit(tip, uri, document), _keep(uri, kept, tip))
@@ -207,7 +211,7 @@ def _resumed(since_s: float | None, before: Mapping[str, Any], uri: str, tip: Ti
     if since_s is None or not draft.edits:
         return draft
     kept = decode_kept(tip.secret(uri))
-    later = Kept(kept.owner, kept.headers, kept.begins, since_s)
+    later = msgspec.structs.replace(kept, since_s=since_s, resumed=int(tip.next_id, 36))
     return Draft(draft.kind, uri, (*draft.edits, _keep(uri, later, tip)))
 
 

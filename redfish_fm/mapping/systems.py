@@ -3,7 +3,7 @@
 Pure. Redfish: ComputerSystem.v1_27_0. Reads the request; mapping.compositions carries it out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from redfish_fm.mapping.compositions import (
 )
 from redfish_fm.mapping.constrained import BLOCKS, own, recipe_for, recipe_of
 from redfish_fm.mapping.drafts import Draft, Tip
-from redfish_fm.mapping.read import members
+from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
 from redfish_fm.mapping.transactions import transaction
 from redfish_fm.mapping.wishes import DESCRIBED, describes
@@ -67,12 +67,25 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 def _changed(write: Write, *, named: bool, tip: Tip) -> Draft:
     target = target_of(write.uri, tip)
-    blocks = members(write.body, BLOCKS) if named else None
+    places = _listed(write.body, target.blocks) if named else None
+    blocks = None if places is None else tuple(block for block, _ in places)
     if not describes(write.body):
-        return change(target, blocks or (), tip, write.actor)
+        return change(target, blocks or (), tip, write.actor, places=dict(reversed(places or ())))
     recipe = recipe_for(write.body, write.uri, target.blocks, blocks, tip)
     parts = recipe if recipe.carvings or recipe.parts or recipe.shared else None
     return change(target, recipe.blocks, tip, write.actor, carvings=parts)
+
+
+def _listed(body: Mapping[str, Any], present: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the blocks that a PATCH lists, each with its place there.
+
+    As in every array (DSP0266): {} keeps the block at its place, null takes it out.
+    """
+    found = []
+    for position, value in enumerate(body["Links"]["ResourceBlocks"]):
+        kept = present[position : position + 1] if value == {} else ()
+        found += [(block, f"/{BLOCKS}/{position}") for block in (*uris_at(value, ()), *kept)]
+    return found
 
 
 def _without_blocks(body: Mapping[str, Any]) -> dict[str, Any]:

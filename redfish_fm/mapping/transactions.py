@@ -49,11 +49,15 @@ class Transaction:
 
         What they change back and forth is in it once, or not at all.
         """
-        edits = coalesced(edit for draft in self._drafts for edit in draft.edits)
+        laid = [edit for draft in self._drafts for edit in draft.edits]
+        edits = coalesced(laid)
         if not edits:
             return Draft(OutcomeKind.NO_OPERATION, uri)
         plans = [draft.operation for draft in self._drafts if draft.operation is not None]
-        return Draft(kind, uri, edits, _operation(uri, plans, edits, tuple(added), self._places))
+        made = _made(laid, edits)
+        return Draft(
+            kind, uri, edits, _operation(uri, plans, edits, made, tuple(added), self._places)
+        )
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -90,6 +94,19 @@ def coalesced(edits: Iterable[Edit]) -> tuple[Edit, ...]:
         before = first.get(key)
         first[key] = edit if before is None else replace(before, post=edit.post)
     return tuple(edit for edit in first.values() if edit.pre != edit.post)
+
+
+def _made(laid: Iterable[Edit], edits: Iterable[Edit]) -> frozenset[str]:
+    """Return the documents that come to be, also in the place of others that are deleted first."""
+    made = {edit.key for edit in laid if edit.space is Space.DOCUMENT and edit.pre is None}
+    there = {edit.key for edit in edits if edit.space is Space.DOCUMENT and edit.post is not None}
+    return frozenset(made & there)
+
+
+def _before(uri: str, edits: Iterable[Edit]) -> str:
+    """Return the document at `uri` as it was before the edits, if they change one."""
+    pre = (edit.pre for edit in edits if edit.space is Space.DOCUMENT and edit.key == uri)
+    return (next(pre, None) or b"").decode()
 
 
 @dataclass
@@ -147,6 +164,7 @@ def _operation(
     uri: str,
     plans: list[OperationDraft],
     edits: tuple[Edit, ...],
+    made: frozenset[str],
     added: tuple[str, ...],
     places: Mapping[str, str],
 ) -> OperationDraft | None:
@@ -177,9 +195,12 @@ def _operation(
         tuple(work.bandwidth),
         places={
             **{unit: place for plan in plans for unit, place in plan.places.items()},
-            **{each.unit: places[each.unit] for each in work.granted.values() if each.unit in places},
+            **{
+                each.unit: places[each.unit]
+                for each in work.granted.values()
+                if each.unit in places
+            },
         },
-        made=frozenset(
-            edit.key for edit in edits if edit.space is Space.DOCUMENT and edit.pre is None
-        ),
+        document_before=_before(uri, edits),
+        made=made,
     )

@@ -115,7 +115,10 @@ class Advertised:
             return found.body[:-1] + b',"Actions":' + actions + b"}"
         document = msgspec.json.decode(found.body)
         own = document.get("Actions")
-        if not isinstance(own, dict) or not any(name.startswith("#") for name in own):
+        if own == {}:
+            # Made so that it has none: what its type can do, it can not.
+            del document["Actions"]
+        elif not isinstance(own, dict) or not any(name.startswith("#") for name in own):
             # What a resource says of its own actions is truer than what its type can do.
             document["Actions"] = msgspec.Raw(actions)
         return encode(document)

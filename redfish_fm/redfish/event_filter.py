@@ -5,6 +5,7 @@ once per subscription, so that an event is matched by looking things up: it cost
 origin, never the length of the lists.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from redfish_fm.redfish.events import Event, EventKind
 
 _NONE: frozenset[str] = frozenset()
+_MESSAGE_ID = re.compile(r"\w+(\.\d+){0,3}\.\w+", re.ASCII)
+"""A MessageId with or without version: of a registry with major and minor, some add the errata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ class EventFilter:
             if above in self.origin_resources:
                 return True
         return False
+
+
+def is_message_id(text: str) -> bool:
+    """Return whether a text has the form of a MessageId, which `unversioned` takes."""
+    return _MESSAGE_ID.fullmatch(text) is not None
 
 
 def unversioned(message_id: str) -> str:

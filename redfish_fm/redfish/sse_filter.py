@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redfish_fm.redfish.event_filter import EventFilter, unversioned
+from redfish_fm.redfish.event_filter import EventFilter, is_message_id, unversioned
 from redfish_fm.redfish.events import Event
 from redfish_fm.redfish.filter_syntax import (
     Comparison,
@@ -99,9 +99,19 @@ def _read(comparison: Comparison, words: Words) -> _Compared:
     allowed = words.get(found.name)
     if allowed is not None and found.value not in allowed:
         raise FilterError(Problem.RANGE, comparison.right.at, ", ".join(sorted(allowed)))
+    if found.name == "MessageId" and not _is_told(found.value, words):
+        raise FilterError(Problem.RANGE, comparison.right.at, "MessageIds of registries in use")
     if found.name == "OriginResource" and not found.value.startswith("/"):
         raise FilterError(Problem.RANGE, comparison.right.at, "the URI of a resource")
     return found
+
+
+def _is_told(message_id: str, words: Words) -> bool:
+    """Return whether a text is a MessageId of a registry that events are told by."""
+    prefixes = words.get("RegistryPrefix")
+    return is_message_id(message_id) and (
+        prefixes is None or message_id.partition(".")[0] in prefixes
+    )
 
 
 def _compared(comparison: Comparison) -> _Compared:

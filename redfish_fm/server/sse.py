@@ -77,13 +77,21 @@ class ConnectionSink:
         if self.over or not self.behind:
             return
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.on_over(lambda: None if over.done() else over.set_result(None))
+
+        def told() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        self.on_over(told)
         waits = {over, asyncio.ensure_future(_drain(self._protocol))}
         _, late = await asyncio.wait(
             waits, timeout=self._write_timeout_s, return_when=asyncio.FIRST_COMPLETED
         )
         for each in late:
             each.cancel()
+        if told in self._told:
+            # A slow reader is waited for again and again.
+            self._told.remove(told)
         if len(late) == len(waits):
             if self._transport is not None:
                 self._transport.abort()

@@ -250,6 +250,7 @@ async def a_stack(
             rig.store,
             CATALOG,
             REGISTRIES,
+            PRIVILEGES,
             clock,
             rng,
             identity.may_listen,

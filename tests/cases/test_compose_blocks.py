@@ -141,6 +141,45 @@ async def test_what_has_a_block_is_not_registered_again() -> None:
 
 
 @in_virtual_time
+async def test_what_a_host_computes_with_is_in_its_block() -> None:
+    async with a_stack() as stack:
+        processors = (await stack.get(block("host1")))["Processors"]
+        request = {"ResourceBlockType": ["Processor"], "Processors": processors}
+        response = await stack.ask("POST", BLOCKS, request)
+        assert response.status == 409
+        assert block("host1") in told(response)[0]["MessageArgs"]
+
+
+@in_virtual_time
+async def test_a_part_of_what_has_a_block_is_not_registered() -> None:
+    async with a_stack() as stack:
+        ld = "/redfish/v1/Chassis/mem1/PCIeDevices/mem1/CXLLogicalDevices/0"
+        request = {"ResourceBlockType": ["Memory"], "Memory": links(ld)}
+        response = await stack.ask("POST", BLOCKS, request)
+        assert response.status == 409
+        assert block("mem1") in told(response)[0]["MessageArgs"]
+
+
+@in_virtual_time
+async def test_a_block_brings_what_it_is_made_of_and_nothing_that_others_have() -> None:
+    async with a_stack() as stack:
+        other = await stack.made(SYSTEMS, of_blocks("host2", "nvme1"))
+        before = await everything(stack)
+        drives = (await stack.get(block("nvme1")))["Drives"]
+        response = await stack.ask("POST", BLOCKS, of("gpu1", Drives=drives))
+        assert response.status == 400
+        assert told(response)[0]["RelatedProperties"] == ["#/Drives"]
+        stolen = of("host2", ResourceBlockType=["Storage"], Processors=drives)
+        response = await stack.ask(
+            "POST", COMPOSE, manifest("Apply", stanza("RegisterResourceBlock", **stolen))
+        )
+        assert response.status == 400
+        assert "SupplyingResourceBlocks" in told(response)[0]["MessageArgs"]
+        assert await everything(stack) == before
+        assert (await stack.ask("DELETE", other)).status == 204
+
+
+@in_virtual_time
 async def test_all_that_composing_makes_is_as_the_schemas_say(schemas: SchemaPack) -> None:
     async with a_stack() as stack:
         await composed(stack, "nvme1", "nvme2")

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from redfish_fm import worlds
+from redfish_fm.drivers.virtual.topology import read
+from redfish_fm.mapping.inventory import render_inventories
 from tests.cases.composing import (
     COMPOSE,
     SERVICE,
@@ -19,7 +22,9 @@ from tests.cases.composing import (
     told,
 )
 from tests.cases.stack import Stack, a_stack
-from tests.control.builders import CXL_FABRIC, PCIE_ZONES, cxl, pcie, zone_body
+from tests.cases.test_memory import mixed
+from tests.control.builders import CXL_FABRIC, PCIE_ZONES, cxl, links, pcie, zone_body
+from tests.drivers.fabrics import MOCKUPS as TOPOLOGIES
 from tests.virtual_time import in_virtual_time
 
 ADD, REMOVE = "ComputerSystem.AddResourceBlock", "ComputerSystem.RemoveResourceBlock"
@@ -86,6 +91,48 @@ async def test_its_block_is_in_no_pool_until_it_is_let_go(taking: Any) -> None:
 
 
 @in_virtual_time
+async def test_a_host_in_a_default_zone_is_kept_while_that_routes() -> None:
+    async with a_stack() as stack:
+        zones = (await stack.get(PCIE_ZONES))["Members"]
+        (default,) = [each["@odata.id"] for each in zones]
+        links_ = {"Links": {"Endpoints": [{"@odata.id": pcie("host1-1")}]}}
+        assert (await stack.ask("PATCH", default, links_)).status == 200
+        for routes, shown in ((True, "Unassigned"), (False, "Free"), (True, "Unassigned")):
+            assert await pool(stack, "host2") == ("Free", "Unused", True)
+            answer = await stack.ask("PATCH", default, {"DefaultRoutingEnabled": routes})
+            assert answer.status == 200, answer.body
+            assert (await pool(stack, "host1"))[0] == shown
+        refused = await stack.ask("POST", SYSTEMS, of_blocks("host1"))
+        assert told(refused)[0]["MessageArgs"][2] == default
+
+
+@in_virtual_time
+async def test_a_host_that_a_connection_names_by_a_group_is_kept() -> None:
+    async with a_stack(mixed()) as stack:
+        network = "/redfish/v1/Fabrics/NVMeoF"
+        group = {
+            "GroupType": "Initiator",
+            "Links": {"Endpoints": links(f"{network}/Endpoints/host1")},
+        }
+        named = await stack.made(f"{network}/EndpointGroups", group)
+        size = {"CapacityBytes": 8 << 30}
+        volume = await stack.made("/redfish/v1/Storage/jbof1/Volumes", size)
+        assert (await pool(stack, "host1"))[0] == "Free"
+        row = {"AccessCapabilities": ["Read", "Write"], "Volume": {"@odata.id": volume}}
+        ends = {
+            "InitiatorEndpointGroups": links(named),
+            "TargetEndpoints": links(f"{network}/Endpoints/jbof1"),
+        }
+        body = {"ConnectionType": "Storage", "VolumeInfo": [row], "Links": ends}
+        connection = await stack.made(f"{network}/Connections", body)
+        assert (await pool(stack, "host1"))[0] == "Unassigned"
+        refused = await stack.ask("POST", SYSTEMS, of_blocks("host1"))
+        assert told(refused)[0]["MessageArgs"][2] == connection
+        assert (await stack.ask("DELETE", connection)).status in (202, 204)
+        assert (await pool(stack, "host1"))[0] == "Free"
+
+
+@in_virtual_time
 async def test_another_host_is_chosen_and_without_one_the_refusal_says_why() -> None:
     async with a_stack() as stack:
         await zoned(stack)
@@ -123,3 +170,30 @@ async def test_an_expanded_host_is_not_free_to_be_taken_whole() -> None:
             target = f"{SYSTEMS}/host1/Actions/{action}"
             assert (await stack.ask("POST", target, given)).status == 204
             assert await pool(stack, "host1") == shown
+
+
+def apart() -> worlds.World:
+    """Return the world of two-hosts in which host1 has no port in the CXL fabric."""
+    text = (TOPOLOGIES / "two-hosts.yaml").read_text("utf-8")
+    text = text.replace("        vppbs: 5\n", "        vppbs: 5\n        hosts: [host2]\n", 1)
+    inventories = read(text, "two-hosts").inventories()
+    rendered = render_inventories(list(inventories))
+    fabrics = tuple(inventory.fabric for inventory in inventories)
+    return worlds.World(rendered.documents, rendered.facts, inventories, default_zones=fabrics)
+
+
+@in_virtual_time
+async def test_what_is_in_a_fabric_that_the_host_has_no_port_in_is_refused() -> None:
+    async with a_stack(apart()) as stack:
+        before = await everything(stack)
+        for method, uri, names, position in (
+            ("POST", SYSTEMS, ("host1", "gpu1", "mem2"), 2),
+            ("PATCH", f"{SYSTEMS}/host1", ("mem2",), 0),
+        ):
+            refused = await stack.ask(method, uri, of_blocks(*names))
+            assert refused.status == 409
+            (message, *_) = told(refused)
+            assert message["RelatedProperties"] == [f"#/Links/ResourceBlocks/{position}"]
+            assert message["MessageArgs"][1:] == [cxl("mem2"), f"{SYSTEMS}/host1"]
+            assert await everything(stack) == before
+        await stack.made(SYSTEMS, of_blocks("host2", "mem2"))

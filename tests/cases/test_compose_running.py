@@ -34,6 +34,7 @@ from tests.cases.composing import (
     wish,
 )
 from tests.cases.stack import Stack, a_stack
+from tests.control.builders import links
 from tests.virtual_time import in_virtual_time
 
 GIB = 1024
@@ -261,6 +262,113 @@ async def test_a_manifest_composes_the_same_host_anew() -> None:
         await stack.rig.converged()
         assert len(stack.rig.bound()) == 1
         await stack.rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+@pytest.mark.parametrize("name", ["same", "other"])
+async def test_nothing_is_left_in_the_place_of_what_a_refused_manifest_took_apart(
+    name: str,
+) -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        first = await stack.made(SYSTEMS, of_blocks("host1", "gpu1", Id="same"))
+        again = stanza(name="b", **of_blocks("host1", "gpu2", Id=name), **memory(64 * GIB))
+        stack.rig.faults("CXL").next_apply(None, Refuse("bay is locked"))
+        body = manifest("Apply", undo(first, name="a"), again)
+        assert (await stack.ask("POST", COMPOSE, body)).status == 409
+        await free(stack)
+        # What was released stays so; a system of devices that it has not would be no system.
+        assert (await stack.ask("GET", first)).status == 404
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+@pytest.mark.parametrize("gone", [(), ("gpu1",)])
+async def test_a_refused_patch_has_changed_nothing_else_of_the_system(
+    gone: tuple[str, ...],
+) -> None:
+    async with a_stack() as stack:
+        names = ["host1", "gpu1", "nvme1"]
+        system = await stack.made(SYSTEMS, of_blocks(*names, Name="old", HostName="h"))
+        before = await stack.get(system)
+        left = [name for name in names if name not in gone]
+        stack.rig.faults("PCIe").next_apply(None, Refuse("bay is locked"), only=(Bind,))
+        body = of_blocks(*left, "gpu2", Name="new", AssetTag="mine", HostName="other")
+        refused = await stack.ask("PATCH", system, body)
+        assert refused.status == 409
+        await stack.rig.converged("PCIe")
+        after = await stack.get(system)
+        for name in ("Name", "AssetTag", "HostName"):
+            assert after.get(name) == before.get(name), name
+        # What was released stays so.
+        assert await made_of(stack, system) == left
+        await stack.rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_a_composed_system_stays_on_its_host() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        before = await everything(stack)
+        refused = await stack.ask("PATCH", system, of_blocks("host2", "gpu1"))
+        assert refused.status == 400
+        assert told(refused)[0]["RelatedProperties"] == ["#/Links/ResourceBlocks/0"]
+        assert await everything(stack) == before
+        # Else gpu1 would stay bound to host1, which the next system may have.
+        other = await stack.ask("POST", SYSTEMS, of_blocks("host1", "gpu2"))
+        assert other.status == 409
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    ("listed", "left"),
+    [
+        ([{}], ["gpu1"]),
+        ([{}, {}, block("nvme1")], ["gpu1", "gpu2", "nvme1"]),
+        ([None, {}], ["gpu2"]),
+        ([None, block("nvme1")], ["nvme1"]),
+        ([{}, {}, {}], ["gpu1", "gpu2"]),
+    ],
+)
+async def test_a_patch_of_blocks_keeps_and_removes_elements_as_any_array(
+    listed: list[Any], left: list[str]
+) -> None:
+    async with a_stack() as stack:
+        host = f"{SYSTEMS}/host1"
+        await stack.ask("PATCH", host, of_blocks("gpu1", "gpu2"))
+        rows = [{"@odata.id": each} if isinstance(each, str) else each for each in listed]
+        answer = await stack.ask("PATCH", host, {"Links": {"ResourceBlocks": rows}})
+        assert answer.status == 200, answer.body
+        assert await made_of(stack, host) == left
+
+
+@in_virtual_time
+async def test_a_block_is_refused_where_the_request_names_it_also_after_one_that_goes() -> None:
+    async with a_stack() as stack:
+        host = f"{SYSTEMS}/host1"
+        await stack.made(SYSTEMS, of_blocks("host2", "gpu2"))
+        await stack.ask("PATCH", host, of_blocks("gpu1"))
+        rows = [None, *links(block("gpu2"))]
+        refused = await stack.ask("PATCH", host, {"Links": {"ResourceBlocks": rows}})
+        assert told(refused)[0]["RelatedProperties"] == ["#/Links/ResourceBlocks/1"]
+
+
+@in_virtual_time
+async def test_nobody_else_grants_a_part_of_an_expanded_host() -> None:
+    async with a_stack() as stack:
+        host = f"{SYSTEMS}/host1"
+        await stack.ask("PATCH", host, memory(64 * GIB))
+        found = await holdings(stack, host)
+        own = await stack.get(found["Connections"][0])
+        ends = {name: own["Links"][name] for name in ("InitiatorEndpoints", "TargetEndpoints")}
+        row = {"AccessCapabilities": ["Read"], "MemoryChunk": links(*found["MemoryChunks"])[0]}
+        body = {"ConnectionType": "Memory", "MemoryChunkInfo": [row], "Links": ends}
+        refused = await stack.ask("POST", found["Connections"][0].rpartition("/")[0], body)
+        assert refused.status == 409
+        assert host in refused.body.decode()
+        # It would be held back by that.
+        gone = await stack.ask("PATCH", host, {"Links": {"ResourceBlocks": []}})
+        assert gone.status == 200, gone.body
 
 
 @in_virtual_time

@@ -295,7 +295,7 @@ async def test_what_can_not_be_read_and_what_can_not_be_taken_is_told_together()
         wrong = {"Processors": wish(0, ProcessorType="GPU")}
         for method, uri, body, position in (
             ("POST", SYSTEMS, {**wrong, **of_blocks("host3", "gpu1")}, 1),
-            ("PATCH", system, {**wrong, **of_blocks("host1", "gpu1", "gpu2")}, 0),
+            ("PATCH", system, {**wrong, **of_blocks("host1", "gpu1", "gpu2")}, 2),
         ):
             response = await stack.ask(method, uri, body)
             assert response.status == 400

@@ -166,6 +166,15 @@ def test_certificates_are_verified_unless_told_otherwise(tmp_path) -> None:
     assert loose is not None and loose.verify_mode is ssl.CERT_NONE
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Let new processes heed SIGINT; a shell makes what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_session_and_leaves_nothing(bmc, tmp_path, number) -> None:
     asked, release = threading.Event(), threading.Event()

@@ -2,13 +2,15 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
-from redfish_fm.control.event_log import EventLog
+from redfish_fm.control.event_log import CLOSE_TIMEOUT_S, EventLog
 from redfish_fm.control.event_stream import Batch
 from redfish_fm.control.logbook import Logbook, LogPolicy
 from redfish_fm.redfish.event_entries import event_entry, position_in
 from redfish_fm.redfish.events import Event, Position, event_id
 from redfish_fm.redfish.log_resources import LogTable
+from redfish_fm.store.base import StoreFailed
 from redfish_fm.store.memory import DurableState
 from tests.control.test_event_stream import Source, a_test_event
 from tests.redfish.builders import CATALOG, REGISTRIES
@@ -129,3 +131,42 @@ async def test_the_end_does_not_log_twice_what_is_being_logged() -> None:
     running.cancel()
     await asyncio.wait({running})
     assert await source.logged() == exact(*range(1, 31))
+
+
+@in_virtual_time
+async def test_a_store_that_can_not_be_read_does_not_hold_up_the_end() -> None:
+    durable = DurableState()
+    source = await Logged(durable).begin()
+    await source.commit("a")
+    await source.log.close()
+    await source.commit("b")
+    durable.crash()
+    again = await Logged(durable).begin()
+
+    def failing(_: int) -> Any:
+        raise StoreFailed("not now")
+
+    again.store.follow = failing  # type: ignore[method-assign]
+    began_s = again.clock.now_s()
+    await again.log.close()
+    assert again.clock.now_s() - began_s <= CLOSE_TIMEOUT_S
+    durable.crash()
+    third = await Logged(durable).begin()
+    await third.log.close()
+    assert await third.logged() == exact(1, 2)
+
+
+@in_virtual_time
+async def test_what_is_told_after_the_clock_was_set_back_is_in_the_log_too() -> None:
+    source = await Logged().begin()
+    await source.commit("a")
+    source.stream.tell(a_test_event())
+    await source.log.close()
+    source.durable.crash()
+    again = Logged(source.durable)
+    again.clock.wall_s = lambda: 1.0  # type: ignore[method-assign]
+    await again.begin()
+    told = event_id(again.stream.tell(a_test_event()))
+    await again.log.close()
+    assert (await again.logged())[-1] == told
+    assert len(set(await again.logged())) == 3

@@ -315,3 +315,31 @@ async def test_each_reader_gets_the_order_of_commits_under_64_writers(readers: i
         for mine in got:
             assert made(mine) == commits
             assert [each.position for each in mine] == sorted({each.position for each in mine})
+
+
+@in_virtual_time
+async def test_what_is_told_comes_after_what_an_earlier_life_told_whatever_the_clock() -> None:
+    source = await Source().begin()
+    await source.commit("a")
+    await asyncio.sleep(3600)
+    before = source.stream.tell(a_test_event()).position
+    source.durable.crash()
+    again = await Source(source.durable).begin()
+    again.clock.wall_s = lambda: 1.0  # type: ignore[method-assign]
+    again.stream.known(before)
+    told = again.stream.tell(a_test_event())
+    assert told.position > before
+    async with asyncio.timeout(1):
+        await again.stream.wait(before)
+    assert (await again.stream.read(before, 9)).events == (told,)
+    assert await again.all() == [*ids(1), event_id(told)]
+
+
+@in_virtual_time
+async def test_a_position_behind_the_end_of_all_commits_is_no_position_of_an_earlier_life() -> None:
+    source = await Source().begin()
+    await source.commit("a")
+    newest = source.stream.newest
+    source.stream.known((newest[0] + 1, 5))
+    source.stream.known((newest[0] - 1, 10**15))
+    assert source.stream.newest == newest

@@ -11,6 +11,7 @@ import pytest
 from redfish_fm.config import Config
 from redfish_fm.control import streams as module
 from redfish_fm.control.streams import GREETING, KEEP_ALIVE
+from redfish_fm.mapping.subscriptions import ended
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.events import Position, position_of
 from redfish_fm.redfish.sse_filter import EVERYTHING, StreamFilter, stream_filter
@@ -298,6 +299,42 @@ async def test_a_deleted_account_hears_no_more_but_an_ended_session_does_not_mat
         assert (await stack.ask("DELETE", await account_of(stack, "reader"))).status in (200, 204)
         async with asyncio.timeout(1):
             await heard.task
+
+
+@in_virtual_time
+async def test_who_may_no_more_by_the_time_the_stream_is_open_hears_nothing() -> None:
+    async with a_stack() as stack:
+        account = await account_of(stack, "reader")
+        deleting = asyncio.create_task(stack.ask("DELETE", account))
+        opening = asyncio.create_task(listen(stack, user="reader"))
+        assert (await deleting).status in (200, 204)
+        heard = await opening
+        async with asyncio.timeout(1):
+            await heard.task
+        await asyncio.sleep(1)
+        assert await members(stack) == []
+
+
+@in_virtual_time
+async def test_a_stream_whose_destination_is_gone_by_the_time_it_is_open_is_closed() -> None:
+    async with a_stack() as stack:
+        writer = stack.kernel.writer
+        uri = f"{SUBSCRIPTIONS}/{writer.tip_view.next_id}"
+        opening = asyncio.create_task(listen(stack))
+        await asyncio.sleep(0)
+        await writer.submit(lambda tip: ended(uri, tip), "admin")
+        heard = await opening
+        assert heard.uri == uri
+        async with asyncio.timeout(1):
+            await heard.task
+
+
+@in_virtual_time
+async def test_a_stream_offers_no_action_that_it_refuses() -> None:
+    async with a_stack() as stack:
+        heard = await listen(stack)
+        assert "Actions" not in await stack.get(heard.uri)
+        await heard.close()
 
 
 @in_virtual_time

@@ -1,5 +1,6 @@
 """Subscriptions in the running service: order, retries, suspending, restarts, crashes, tests."""
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -13,7 +14,7 @@ from redfish_fm.mapping.uris import EVENT_SERVICE, SUBSCRIPTIONS
 from redfish_fm.store.memory import DurableState
 from tests.cases.stack import Outbox, Stack, a_stack
 from tests.control.builders import CXL_ZONES, PCIE_ZONES, links
-from tests.virtual_time import in_virtual_time
+from tests.virtual_time import EPOCH_S, VirtualClock, in_virtual_time
 
 CREATED = "ResourceEvent.1.4.ResourceCreated"
 PUSH = {
@@ -429,3 +430,72 @@ async def test_where_much_happens_more_goes_together() -> None:
         await settled(stack)
         assert len(about(stack, uri)) == 200
         assert len(stack.outbox.taken) <= 9
+
+
+@in_virtual_time
+async def test_a_resource_that_takes_more_than_login_to_read_does_not_go_along() -> None:
+    wish = {"IncludeOriginOfCondition": True, "ResourceTypes": ["ManagerAccount"]}
+    async with subscribed(**wish) as (stack, uri):
+        account = {"UserName": "x", "Password": "a long password", "RoleId": "Operator"}
+        made = await stack.made("/redfish/v1/AccountService/Accounts", account)
+        await settled(stack)
+        (event,) = stack.outbox.events(uri)
+        assert event["OriginOfCondition"] == {"@odata.id": made}
+
+
+@in_virtual_time
+async def test_a_clock_that_is_set_back_after_resuming_holds_nothing_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with subscribed() as (stack, uri):
+        await stack.ask("POST", uri + SUSPEND, {})
+        now_s, tip = stack.clock.wall_s(), stack.kernel.writer.tip_view
+
+        def wall_s(_: object) -> float:
+            resumed = (tip.document(uri) or {})["Status"]["State"] == "Enabled"
+            return now_s - 3600 if resumed else now_s
+
+        monkeypatch.setattr(VirtualClock, "wall_s", wall_s)
+        resuming = stack.ask("POST", uri + RESUME, {"DeliverBufferedEventDuration": "PT0S"})
+        assert (await asyncio.gather(resuming, zones(stack, "later")))[0].status == 204
+        await settled(stack)
+        assert about(stack, uri) == ["later"]
+
+
+@in_virtual_time
+async def test_a_test_event_after_a_crash_arrives_though_the_clock_was_set_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    durable, outbox = DurableState(), Outbox()
+    action = f"{EVENT_SERVICE}/Actions/EventService.TestEventSubscription"
+    wish = {"Destination": "https://192.0.2.50/a", "Protocol": "Redfish"}
+    async with a_stack(durable=durable, outbox=outbox, crash=True) as stack:
+        uri = await stack.made(SUBSCRIPTIONS, wish)
+        await stack.ask("POST", action, {})
+        await settled(stack)
+    # What the log had of it was not stored yet.
+    durable.logs.clear()
+    durable.log_newest.clear()
+    before = len(outbox.events(uri))
+    monkeypatch.setattr(VirtualClock, "wall_s", lambda _: EPOCH_S - 3600)
+    async with a_stack(durable=durable, outbox=outbox) as stack:
+        await stack.ask("POST", action, {})
+        await settled(stack)
+        (told,) = outbox.events(uri)[before:]
+        assert told["MessageId"] == "ResourceEvent.1.4.TestMessage"
+
+
+@in_virtual_time
+async def test_one_made_anew_under_the_same_id_at_once_gets_nothing_of_the_one_before() -> None:
+    async with subscribed(Id="same") as (stack, uri):
+        stack.outbox.answer = down
+        await zones(stack, "old")
+        await settled(stack)
+        stack.outbox.answer = lambda _: None
+        gone = asyncio.create_task(stack.ask("DELETE", uri))
+        anew = {**PUSH, "Id": "same", "Destination": "https://192.0.2.60/b"}
+        made = asyncio.create_task(stack.ask("POST", SUBSCRIPTIONS, anew))
+        assert [(await each).status for each in (gone, made)] == [204, 201]
+        await zones(stack, "new")
+        await settled(stack, 60)
+        assert about(stack, uri) == ["new"]

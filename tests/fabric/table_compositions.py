@@ -18,7 +18,7 @@ def a_composition(expands: bool = False) -> FabricIndex:
     index.put_block(Block("b-H1", frozenset({BlockType.COMPUTE}), host="H1"))
     index.put_block(Block("b-D1", frozenset({BlockType.PROCESSOR}), units=frozenset({"D1"})))
     blocks = ("b-D1",) if expands else ("b-H1", "b-D1")
-    holdings = frozenset({"own", "given"})
+    holdings = frozenset({"own", "given", "C-M1.0"})
     index.put_composition(Composition(SYSTEM, "H1", blocks, holdings, expands))
     return index
 
@@ -86,6 +86,20 @@ def the_compositions_own_connection_takes_it() -> list[Violation]:
     index = a_composition()
     index.put_zone(zone("own", "I1", "T-M1.0"))
     return post(index, connection("given", "I1", ["T-M1.0"], "C-M1.0"))
+
+
+@COMPOSITIONS.illegal(Rule.COMPOSED)
+def a_connection_grants_its_own_host_the_part_of_a_composition() -> list[Violation]:
+    index = a_composition(expands=True)
+    index.put_zone(zone("own", "I1", "T-M1.0"))
+    return post(index, connection("c", "I1", ["T-M1.0"], "C-M1.0"))
+
+
+@COMPOSITIONS.legal
+def a_connection_grants_a_host_that_was_given_more_another_part() -> list[Violation]:
+    index = a_composition(expands=True)
+    index.put_zone(zone("z", "I1", "T-M1.1"))
+    return post(index, connection("c", "I1", ["T-M1.1"], "C-M1.1"))
 
 
 @COMPOSITIONS.illegal(Rule.COMPOSED)

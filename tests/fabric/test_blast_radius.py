@@ -1,5 +1,8 @@
 """Which compositions suffer in an outage, and how."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from redfish_fm.fabric.blast_radius import Harm, Outage, Suffering, blast_radius
@@ -11,6 +14,8 @@ from redfish_fm.fabric.values import (
     Binder,
     Binding,
     Connection,
+    Region,
+    RegionGrant,
     Unit,
     Volume,
     VolumeGrant,
@@ -178,6 +183,40 @@ def test_a_volume_that_fails_degrades() -> None:
     b = index.compositions["B"]
     index.put_composition(Composition("B", b.host, b.blocks, b.holdings | {"v", "cv"}))
     assert told(index, units={"J"}) == {"B": ("Degraded", "v")}
+
+
+def sharing_a_region(index: FabricIndex) -> FabricIndex:
+    """A and B are granted one region of an LD besides, which neither of them holds."""
+    index.put_unit(Unit("X", "F", Binder.NOTHING, exclusive=False))
+    index.put_region(Region("r", "X", "X", 0, 1024, shareable=True))
+    for number, name in enumerate(("A", "B"), 1):
+        rows = (RegionGrant("r", BOTH_WAYS),)
+        index.put_connection(Connection(f"r{name}", "F", initiators=(f"I{number}",), regions=rows))
+        had = index.compositions[name]
+        index.put_composition(replace(had, holdings=had.holdings | {f"r{name}"}))
+    return index
+
+
+@pytest.mark.parametrize("outage", [{"units": {"X"}}, {"parts": {"r"}}])
+def test_a_region_that_systems_share_takes_them_all_along(outage: dict[str, set[object]]) -> None:
+    found = told(sharing_a_region(a_pod()), **outage)
+    assert found == {"A": ("Lost", "r"), "B": ("Lost", "r")}
+
+
+def test_nobody_asks_for_all_parts_that_there_are() -> None:
+    index = a_pod()
+    index.chunks, index.volumes = Unlisted(index.chunks), Unlisted(index.volumes)
+    index.regions = Unlisted(index.regions)
+    assert told(index, units={"D1"}).keys() == {"A"}
+
+
+class Unlisted(dict[str, Any]):
+    """A mapping that nobody may go through: it is as big as the pools are."""
+
+    def keys(self) -> Any:
+        raise AssertionError("that costs all parts of all pools")
+
+    __iter__ = values = items = keys
 
 
 def test_what_an_outage_costs_does_not_grow_with_who_is_not_concerned() -> None:

@@ -165,12 +165,24 @@ def _zoned_by_itself(index: FabricIndex) -> list[Violation]:
     return compose(index, "b-H1", "b-D1")
 
 
+def _on_another_host(index: FabricIndex) -> list[Violation]:
+    held(index, "b-H2", "b-D1", system="new")
+    return compose(index, "b-H1", "b-D1")
+
+
+def _on_the_same_host(index: FabricIndex) -> list[Violation]:
+    held(index, "b-H1", "b-D1", system="new")
+    return compose(index, "b-H1", "b-D1", "b-D2")
+
+
 ROWS = [
     Row("whole blocks that are free", lambda index: compose(index, "b-H1", "b-D1"), None),
     Row("unknown", lambda index: compose(index, "b-H1", "b-D9"), Rule.BLOCK_UNKNOWN),
     Row("named twice", lambda index: compose(index, "b-H1", "b-D1", "b-D1"), Rule.BLOCK_TWICE),
     Row("no host", lambda index: compose(index, "b-D1"), Rule.BLOCK_COMPUTE),
     Row("two hosts", lambda index: compose(index, "b-H1", "b-H2"), Rule.BLOCK_COMPUTE),
+    Row("another host than it runs on", _on_another_host, Rule.BLOCK_COMPUTE),
+    Row("one device more where it runs", _on_the_same_host, None),
     Row(
         "a second host for a physical one",
         lambda index: compose(index, "b-H1", system="H2", expands=True),

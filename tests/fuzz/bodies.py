@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.compositions import Compositions
+from tests.fuzz.events import Events
 from tests.fuzz.surface import Surface
 
 Body = dict[str, Any]
@@ -30,6 +31,7 @@ class Bodies:
         self._surface = surface
         self._count = 0
         composed = Compositions(rng, surface)
+        events = Events(rng, surface)
         self._recipes: dict[str, Callable[[str], Body]] = {
             "Zone.Create": self._zone,
             "Zone.Update": self._zone_update,
@@ -56,6 +58,10 @@ class Bodies:
             "ComputerSystem.RemoveResourceBlock.Parameters": composed.less_block,
             "CompositionService.Compose.Parameters": composed.manifest,
             "ResourceBlock.Create": composed.block,
+            "EventDestination.Create": events.subscription,
+            "EventDestination.Update": events.changed,
+            "EventDestination.ResumeSubscription.Parameters": events.resumed,
+            "EventService.SubmitTestEvent.Parameters": events.test_event,
         }
 
     def good(self, method: str, uri: str) -> Body:
@@ -168,8 +174,16 @@ class Bodies:
     def _pick(self, known: list[str], most: int, least: int = 1) -> list[str]:
         return self._rng.sample(known, min(len(known), self._rng.randint(least, most)))
 
+    def _to_zone(self, uri: str) -> list[str]:
+        """Return endpoints of hosts: most often none of the one that is left to compositions."""
+        known = self._ends(uri, "Initiator")
+        systems = {each: self._entity(each) for each in known}
+        kept = max(systems.values(), default="")
+        others = [each for each in known if systems[each] != kept]
+        return others if others and self._rng.random() < 0.9 else known
+
     def _zone(self, uri: str) -> Body:
-        hosts = self._pick(self._ends(uri, "Initiator"), 1)
+        hosts = self._pick(self._to_zone(uri), 1)
         free = self._free(uri)
         # Half the time what has memory to grant: few devices do.
         granting = [each for each in free if self._parts(each)]
@@ -232,10 +246,14 @@ class Bodies:
             return [host], [target]
         return self._pick(hosts, 1), self._pick(targets, 1)
 
+    def _entity(self, end: str) -> str:
+        """Return what an endpoint stands for."""
+        entities = self._surface.tree[end].get("ConnectedEntities") or [{}]
+        return str((entities[0].get("EntityLink") or {}).get("@odata.id", ""))
+
     def _parts(self, target: str) -> list[str]:
         """Return the chunks and regions of the device part that an endpoint stands for."""
-        entities = self._surface.tree[target].get("ConnectedEntities") or [{}]
-        entity = entities[0].get("EntityLink", {}).get("@odata.id", "")
+        entity = self._entity(target)
         shown = self._surface.tree.get(entity, {}).get("Links", {}).get("MemoryChunks", [])
         regions = self._surface.of_type("MemoryRegion", f"{entity}/MemoryRegions/")
         return [*(each["@odata.id"] for each in shown), *regions] if entity else []

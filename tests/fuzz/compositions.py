@@ -31,8 +31,23 @@ class Compositions:
         ]
         return fit or known
 
+    def _hosts(self) -> list[str]:
+        """Return the blocks of hosts that no zone has, or of any where there is none."""
+        zoned = {
+            self._system(each["@odata.id"])
+            for zone in self._surface.of_type("Zone", "/redfish/v1/Fabrics/")
+            for each in self._surface.tree[zone].get("Links", {}).get("Endpoints", ())
+        }
+        known = self._blocks(computing=True)
+        return [uri for uri in known if uri.rpartition("/")[2] not in zoned] or known
+
+    def _system(self, end: str) -> str:
+        """Return the name of what an endpoint stands for."""
+        entities = self._surface.tree.get(end, {}).get("ConnectedEntities") or [{}]
+        return str((entities[0].get("EntityLink") or {}).get("@odata.id", "")).rpartition("/")[2]
+
     def _made_of(self) -> list[Body]:
-        hosts, others = self._blocks(computing=True), self._blocks(computing=False)
+        hosts, others = self._hosts(), self._blocks(computing=False)
         if not hosts or not others:
             return []
         count = min(len(others), self._rng.choice((1, 1, 2, 3)))
@@ -101,11 +116,34 @@ class Compositions:
 
     def manifest(self, uri: str) -> Body:
         """Return the parameters of Compose."""
-        links = {"ResourceBlocks": self._made_of()}
-        asked = self._wishes() if self._rng.random() < 0.4 else {"Links": links}
-        stanza = {"StanzaType": "ComposeSystem", "StanzaId": "one", "Request": asked}
-        return {
-            "RequestFormat": "Manifest",
-            "RequestType": self._rng.choice(("Preview", "Apply", "PreviewReserve")),
-            "Manifest": {"Stanzas": [stanza]},
-        }
+        body: Body = {"RequestFormat": "Manifest"}
+        reserved = self._surface.of_type("CompositionReservation")
+        if reserved and self._rng.random() < 0.5:
+            name = self._rng.choice(reserved).rpartition("/")[2]
+            return {**body, "RequestType": "Apply", "ReservationId": name}
+        count = self._rng.choice((1, 1, 1, 2))
+        stanzas = [{**self._stanza(uri), "StanzaId": str(each)} for each in range(count)]
+        kind = self._rng.choice(("Preview", "Preview", "Apply", "PreviewReserve"))
+        expand = self._rng.choice(("None", "Relevant", "All"))
+        return {**body, "RequestType": kind, "Manifest": {"Stanzas": stanzas, "Expand": expand}}
+
+    def _stanza(self, uri: str) -> Body:
+        """Return one stanza: most often of what is asked for where a host is free."""
+        composed = [
+            each
+            for each in self._surface.of_type("ComputerSystem")
+            if self._surface.tree[each].get("SystemType") == "Composed"
+        ]
+        blocks = [each for each in self._blocks(computing=False) if self._is_made(each)]
+        asked: list[tuple[str, Body]] = [
+            ("ComposeSystem", self._wishes()),
+            ("ComposeSystem", {"Links": {"ResourceBlocks": self._made_of()}}),
+            ("ComposeResource", self.block(uri)),
+            ("RegisterResourceBlock", self._registered()),
+        ]
+        if composed:
+            asked += [("DecomposeSystem", {"@odata.id": self._rng.choice(composed)})] * 2
+        if blocks:
+            asked.append(("DecomposeResource", {"@odata.id": self._rng.choice(blocks)}))
+        kind, request = self._rng.choice(asked)
+        return {"StanzaType": kind, "Request": request}

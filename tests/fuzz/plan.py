@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tests.fuzz import mutations
 from tests.fuzz.bodies import Bodies
+from tests.fuzz.events import Events
 from tests.fuzz.surface import ROOT, WRITING, Surface
 
 READERS = ("admin", "admin", "admin", "op", "ro")
@@ -18,6 +19,19 @@ METHODS = ("PUT", "OPTIONS", "TRACE", "PROPFIND", "BREW", "get", "CONNECT", "M-S
 _LOGINS = ("Basic", "Basic x", "Basic " + "A" * 3_000, "Bearer x", "Basic Og==", "Basic \xff",
            "Digest username=a")  # fmt: skip
 ADMIN = f"{ROOT}/AccountService/Accounts/admin"
+MISSES = 20
+"""So many failed tries to make what a write needs count as much as the write itself."""
+CROWDED = 10
+"""After so many tries in a row, what others hold is in the way."""
+ASYNC = 0.15
+"""Share of good writes that do not wait to be carried out."""
+_MADE_BY = {
+    f"{ROOT}/CompositionService/CompositionReservations": (
+        "POST", f"{ROOT}/CompositionService/Actions/CompositionService.Compose",
+    ),
+    f"{ROOT}/TaskService/Tasks": ("POST", f"{ROOT}/Fabrics/{{FabricId}}/Zones"),
+}  # fmt: skip
+"""Collections whose members no POST to them makes, and what does."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +58,12 @@ class Plan:
         self.rng = random.Random(seed)  # noqa: S311 - chance, not secrets
         self.surface = surface
         self.bodies = Bodies(self.rng, surface, login)
+        self.events = Events(self.rng, surface)
         self.sent: Counter[tuple[str, str]] = Counter()
+        self.crowded = False
+        """Whether what is needed can not be made; whoever makes room sets it back."""
         self._ever: set[tuple[str, str]] = set()
+        self._missed: Counter[tuple[str, str]] = Counter()
 
     def next(self) -> Case:
         """Return the next request."""
@@ -74,11 +92,20 @@ class Plan:
         known = self.surface.writable()
         self._ever |= known
         if self.rng.random() < 0.5:
-            least = min(self._ever, key=lambda each: (self.sent[each], each))
+            least = min(self._ever, key=lambda each: (self._effort(each), each))
+            if least in known:
+                return least
+            self._missed[least] += 1
+            self.crowded |= self._missed[least] % CROWDED == 0
             above = "POST", least[1].partition("/Actions/")[0].rpartition("/")[0]
-            return least if least in known else above
+            above = _MADE_BY.get(above[1], above)
+            if above in known:
+                return above
         cheap = [each for each in sorted(known) if not self._costs(*each)]
         return self.rng.choice(cheap)
+
+    def _effort(self, write: tuple[str, str]) -> float:
+        return self.sent[write] + self._missed[write] / MISSES
 
     def _costs(self, method: str, template: str) -> bool:
         """Whether a write hashes a password, or takes away what other writes need."""
@@ -106,6 +133,8 @@ class Plan:
         target = quote(uri, safe="/$.*~")
         if good:
             headers |= self._condition(uri)
+            if self.rng.random() < ASYNC:
+                headers["prefer"] = "respond-async"
         elif self.rng.random() < 0.4:
             headers |= mutations.odd_headers(self.rng)
         if not good and self.rng.random() < 0.1:
@@ -120,6 +149,10 @@ class Plan:
     # -- everything else ---------------------------------------------------------------------
 
     def _read(self, user: str | None = None) -> Case:
+        if self.rng.random() < 0.03:
+            streamed = self._stream(user)
+            if streamed is not None:
+                return streamed
         template = self.rng.choice(sorted(self.surface.at))
         known = self.surface.members(template, "GET")
         uri = self.rng.choice(known) if known else ROOT
@@ -135,6 +168,15 @@ class Plan:
             headers["if-none-match"] = str(self.surface.tree[uri].get("@odata.etag", "*"))
         asks = user or self.rng.choice(READERS)
         return Case(method, target, headers, b"", asks, uri, template if known else ROOT)
+
+    def _stream(self, user: str | None) -> Case | None:
+        """Return a request to read events as they come."""
+        asked = self.events.stream()
+        if asked is None:
+            return None
+        uri, query, headers = asked
+        target = uri + (_query(query, self.rng) if query else "")
+        return Case("GET", target, headers, b"", user or self.rng.choice(READERS), uri, uri)
 
     def _elsewhere(self) -> Case:
         """Return a request for what is not there, or for what is in another notation."""

@@ -24,6 +24,10 @@ class Report:
     table: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     """(method, template) -> how often sent, 2xx, 4xx, other."""
     writable: set[tuple[str, str]] = field(default_factory=set)
+    streams: int = 0
+    """Event streams that were read."""
+    delivered: int = 0
+    """Requests with events that receivers have taken."""
     problems: list[str] = field(default_factory=list)
 
     def note(self, case: Case, status: int) -> None:
@@ -47,6 +51,7 @@ class Report:
             f" {self.succeeded * share:.1f} % succeeded",
             f"refused writes {self.refused_writes}, compared {self.compared},"
             f" all tags compared {self.compared_fully}",
+            f"event streams {self.streams}, deliveries of events {self.delivered}",
             "statuses " + ", ".join(f"{each}: {n}" for each, n in sorted(self.statuses.items())),
             "  sent   2xx   4xx other  write",
         ]

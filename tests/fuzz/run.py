@@ -22,10 +22,12 @@ from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.server.targets import split_target
 from redfish_fm.store.base import StoredState
 from tests.cases.stack import CATALOG, CUSTOM_ROLES, ROOT, USERS, Stack, a_stack
+from tests.fuzz.events import NETWORK
 from tests.fuzz.judge import Seen, wrong
 from tests.fuzz.plan import ADMIN, Case, Plan, shown
 from tests.fuzz.report import Report
 from tests.fuzz.surface import Surface
+from tests.fuzz.surroundings import Receivers, heard, with_certificates
 from tests.redfish.house import ACCOUNTS, PASSWORD
 from tests.sim.isolation import broken
 
@@ -36,11 +38,18 @@ RESET_S = 60.0
 SESSIONS_MAX = 64
 FULL_LOOK_EVERY, ISOLATION_EVERY = 200, 500
 """How many refused writes between two comparisons of all tags, and requests between two audits."""
+NEWS_MAX = 3
+"""Of the members of a collection that is read, so many are taken in."""
 MADE_MAX = 250
 """More than that, and what was made first is deleted: a run is to stay as fast as it began."""
-_TIDY = ("Connections", "Zones", "EndpointGroups", "AddressPools", "Endpoints", "MemoryChunks",
-         "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles")  # fmt: skip
-"""Collections in the order in which their members can be deleted."""
+_HOLDING = ("CompositionReservations", "Systems", "Connections", "Zones", "ResourceBlocks")
+"""Collections whose members hold hosts and devices, in the order in which they can be deleted."""
+_TIDY = (*_HOLDING, "EndpointGroups", "AddressPools", "Endpoints", "MemoryChunks",
+         "MemoryRegions", "Volumes", "AllocatedVolumes", "Accounts", "Roles", "Certificates",
+         "Tasks")  # fmt: skip
+_FEW = ("Subscriptions",)
+"""Of these no more than FEW_MAX at once: each costs with every change."""
+FEW_MAX = 8
 SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService")
 NO_SETTINGS = b"{}"
 LASTING = 0.1
@@ -62,11 +71,15 @@ async def fuzz(
     seed: int, requests: int, world: worlds.World, name: str = "mixed", trace: Trace | None = None
 ) -> Report:
     """Send `requests` cases to a service over `world`; return what was seen."""
-    async with a_stack(world, config=Config(topology=name)) as stack:
+    config, receivers = Config(topology=name, event_destinations=(NETWORK,)), Receivers()
+    async with a_stack(world, config=config, outbox=receivers) as stack:
+        with_certificates(stack, config)
         run = Run(stack, seed, await surface_of(stack), trace)
         for _ in range(requests):
             await run.step()
         await run.look_around()
+        run.report.problems += receivers.wrong
+        run.report.delivered = receivers.got
         return run.report
 
 
@@ -133,12 +146,17 @@ class Run:
             self._trace({**shown(case), "status": response.status, "answer": _text(response)})
         for each in wrong(case, response, seen):
             self._problem(case, each, response)
+        if response.flow is not None:
+            await self._listen(case, response)
         if response.status >= 400:
             self._unchanged(case, response, before, tags)
+            await self._gone(case, response)
         elif case.method not in ("GET", "HEAD", "OPTIONS"):
             await self._follow(case, response)
         if self._sound and self.report.requests % ISOLATION_EVERY == 0:
             self._isolated(case)
+        elif case.method == "GET" and "?" not in case.target:
+            await self._discover(case, response)
         await self._tidy()
         await self._reset_settings()
 
@@ -157,6 +175,18 @@ class Run:
         self.report.problems.append(
             f"request {self.report.requests}: {what}: {json.dumps(shown(case))}{answer}"
         )
+
+    async def _listen(self, case: Case, response: Response) -> None:
+        """Read a stream for a moment, and leave."""
+        self.report.streams += 1
+        assert response.flow is not None
+        try:
+            async with asyncio.timeout(HANG_S):
+                found = await heard(response.flow, response.body)
+        except TimeoutError:
+            found = ["a stream that goes on without its reader"]
+        for each in found:
+            self._problem(case, each)
 
     def _offers_basic(self) -> bool:
         found = self.stack.kernel.published.get(SETTINGS[0])
@@ -218,7 +248,7 @@ class Run:
             await self._learn(case, location, must=first)
             self.surface.made.add(location)
         elif response.status == 202:
-            await self._monitor(case, response)
+            await self._until_done(case, response)
         uri = case.uri or normal(split_target(case.target)[0])
         deleted = case.method == "DELETE" and response.status == 204
         if deleted:
@@ -244,15 +274,47 @@ class Run:
         else:
             self.surface.forget(uri)
 
-    async def _monitor(self, case: Case, response: Response) -> None:
+    async def _gone(self, case: Case, response: Response) -> None:
+        """Forget what has gone by itself: sessions, tasks, subscriptions that were given up."""
+        if response.status == 404 and case.uri:
+            owner = case.uri.partition("/Actions/")[0].removesuffix("/Members")
+            await self._learn(case, owner, must=False)
+
+    async def _discover(self, case: Case, response: Response) -> None:
+        """Take in some of what a collection has that nobody here has made: entries of logs."""
+        template = self.surface.template_of(case.uri)
+        if response.status != 200 or template is None or template not in self.surface.at:
+            return
+        document = json.loads(response.body)
+        members = document.get("Members", ()) if isinstance(document, dict) else ()
+        for each in members[-NEWS_MAX:]:
+            uri = str(each.get("@odata.id", ""))
+            fits = self.surface.template_of(uri)
+            if uri not in self.surface.tree and len(self.surface.at.get(str(fits), ())) < MADE_MAX:
+                await self._learn(case, uri, must=False)
+
+    async def _until_done(self, case: Case, response: Response) -> None:
+        """Wait for the end of a task; take in what it has made, and the Task itself."""
+        done = await self._monitor(case, response)
+        if done is not None and done.status == 201:
+            location = done.headers["Location"]
+            await self._learn(case, location, must=False)
+            self.surface.made.add(location)
+        task = str(json.loads(response.body or b"{}").get("@odata.id", ""))
+        if task:
+            await self._learn(case, task, must=False)
+            self.surface.made.add(task)
+
+    async def _monitor(self, case: Case, response: Response) -> Response | None:
         """Wait until a task has ended, so that the next case meets a calm service."""
         monitor = response.headers["Location"]
         for _ in range(100):
             read = await self.stack.ask("GET", monitor)
             if read.status != 202:
-                return
+                return read
             await asyncio.sleep(1.0)
         self._problem(case, "a task that does not end", response)
+        return None
 
     async def _restore(self) -> None:
         """Give the users of the run back what a case has taken from them."""
@@ -288,15 +350,34 @@ class Run:
             self.stack.tokens.clear()
             for uri in self.surface.of_type("Session"):
                 self.surface.forget(uri)
-        if len(self.surface.made) < MADE_MAX:
-            return
-        for collection in _TIDY:
-            for uri in [each for each in self.surface.made if f"/{collection}/" in each]:
-                read = await self.stack.ask("DELETE", uri)
-                if read.status == 202:
-                    await self._monitor(Case("DELETE", uri), read)
-                if read.status != 409:
-                    self.surface.forget(uri)
+        for uri in self._made(_FEW)[FEW_MAX:]:
+            await self._delete(uri)
+        if self.plan.crowded:
+            self.plan.crowded = False
+            await self._make_room()
+        if len(self.surface.made) >= MADE_MAX:
+            for uri in self._made(_TIDY):
+                await self._delete(uri)
+
+    def _made(self, collections: tuple[str, ...]) -> list[str]:
+        """Return what this run has made in these collections, in their order."""
+        made = sorted(self.surface.made)
+        return [uri for each in collections for uri in made if uri.split("/")[-2] == each]
+
+    async def _delete(self, uri: str) -> None:
+        read = await self.stack.ask("DELETE", uri)
+        if read.status == 202:
+            await self._monitor(Case("DELETE", uri), read)
+        if read.status != 409:
+            self.surface.forget(uri)
+
+    async def _make_room(self) -> None:
+        """Delete all that holds hosts and devices, and read anew what is free now."""
+        for uri in self._made(_HOLDING):
+            await self._delete(uri)
+        for kind in ("ResourceBlock", "Zone", "ComputerSystem"):
+            for uri in self.surface.of_type(kind):
+                await self._learn(Case("GET", uri), uri, must=False)
 
     # -- now and then ------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ ROOT = "/redfish/v1"
 VERBS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 WRITING = ("POST", "PATCH", "DELETE")
 _PARAMETER = re.compile(r"\{\w+\}")
+_CAPABILITIES = re.compile(r"/\w*Capabilities$")
+"""What says how members are made has their type, and is none."""
 
 Tree = dict[str, dict[str, Any]]
 
@@ -96,7 +98,8 @@ class Surface:
 
     def of_type(self, name: str, under: str = "") -> list[str]:
         """Return the URIs of all resources of a type, "Zone" style, below a URI."""
-        return [uri for uri in self._types.get(name, ()) if uri.startswith(under)]
+        known = self._types.get(name, ())
+        return [uri for uri in known if uri.startswith(under) and not _CAPABILITIES.search(uri)]
 
 
 def _type_of(document: dict[str, Any]) -> str:
@@ -110,7 +113,8 @@ def _pattern(template: str) -> str:
 def targets_of(document: dict[str, Any]) -> Iterator[str]:
     """Yield the targets of the actions that a document names."""
     actions = document.get("Actions")
-    for name, action in actions.items() if isinstance(actions, dict) else ():
+    actions = actions if isinstance(actions, dict) else {}
+    for name, action in (*actions.items(), *actions.get("Oem", {}).items()):
         if name.startswith("#") and isinstance(action, dict) and "target" in action:
             yield str(action["target"])
 

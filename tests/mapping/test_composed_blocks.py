@@ -61,6 +61,15 @@ def test_components_are_taken() -> None:
     assert error.messages[0].related == ("#/Links/SupplyingResourceBlocks/0",)
 
 
+def test_all_that_is_wrong_with_components_is_told_together() -> None:
+    tip = tip_with_collection()
+    make(tip, of("gpu2"))
+    error = refusal(tip, of("gpu2", "h1", "nothing"))
+    assert error.status == 400
+    places = [each.related[0] for each in error.messages if each.related]
+    assert sorted(places) == [f"#/Links/SupplyingResourceBlocks/{n}" for n in range(3)]
+
+
 def test_a_block_of_blocks_is_no_component() -> None:
     tip = tip_with_collection()
     uri = make(tip, of("gpu1"))

@@ -13,7 +13,7 @@ from redfish_fm.mapping import conditions
 from redfish_fm.mapping.block_status import block_shown, blocks_of_endpoints
 from redfish_fm.mapping.composition_health import CompositionHealth, Judged
 from tests.fabric.builders import a_fabric, connection, zone
-from tests.fabric.test_blast_radius import a_pod, bound, mirrored
+from tests.fabric.test_blast_radius import Unlisted, a_pod, bound, mirrored, sharing_a_region
 
 
 class Bench:
@@ -58,6 +58,21 @@ def test_memory_that_is_gone_takes_its_system_along() -> None:
     assert judged.keys() == {"B"}
     assert judged["B"].state == "UnavailableOffline"
     assert [each.severity for each in judged["B"].conditions] == [Health.CRITICAL]
+
+
+def test_a_region_that_systems_share_takes_both_along() -> None:
+    judged = Bench(sharing_a_region(a_pod())).fails("Absent", "r")
+    assert {uri: each.state for uri, each in judged.items()} == {
+        "A": "UnavailableOffline",
+        "B": "UnavailableOffline",
+    }
+
+
+def test_nobody_asks_for_all_parts_that_there_are() -> None:
+    index = a_pod()
+    index.chunks, index.volumes = Unlisted(index.chunks), Unlisted(index.volumes)
+    index.regions = Unlisted(index.regions)
+    assert Bench(index).fails("Absent", "C-M1.1").keys() == {"B"}
 
 
 def test_of_mirrored_memory_one_copy_keeps_the_system_going_with_a_warning() -> None:

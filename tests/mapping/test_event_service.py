@@ -90,3 +90,17 @@ def test_a_test_event_says_what_the_client_said_and_nothing_else() -> None:
 )
 def test_a_test_event_is_filtered_by_its_severity(body: dict[str, str], severity: str) -> None:
     assert submitted({"MessageId": "A.1.0.B", **body}, 0.0, None).severity == severity
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        (["x"] * 33, "Base.ArraySizeTooLong"),
+        (["x" * 2048, "y" * 2048, "z"], "Base.StringValueTooLong"),
+    ],
+)
+def test_a_test_event_has_only_so_many_arguments(arguments: list[str], key: str) -> None:
+    body = {"MessageId": "Other.1.0.Invented", "MessageArgs": arguments}
+    write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "a", body, SUBMIT_TEST_EVENT)
+    with refused(400, (key, "#/MessageArgs")):
+        prepare(write, a_tip())

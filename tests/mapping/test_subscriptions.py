@@ -111,7 +111,7 @@ def test_one_more_than_allowed_is_refused() -> None:
 
 def test_streams_do_not_count_as_subscriptions_of_clients() -> None:
     tip = a_tip(subscriptions_max=1)
-    tip.commit(subscriptions.stream_opened("op", "192.0.2.1:4711", {}, tip))
+    tip.commit(subscriptions.stream_opened("op", "192.0.2.1", {}, tip))
     assert subscriptions.pushing(tip) == 0
     assert post(tip)
 
@@ -131,6 +131,7 @@ def test_resuming_leaves_out_what_is_older(tip: MemoryTip, duration: str, age_s:
     act(tip, uri, subscriptions.SUSPEND)
     act(tip, uri, subscriptions.RESUME, DeliverBufferedEventDuration=duration)
     assert kept(tip, uri).since_s == tip.wall_s() - age_s
+    assert kept(tip, uri).resumed > kept(tip, uri).begins
 
 
 def test_a_duration_of_nothing_is_no_duration(tip: MemoryTip) -> None:
@@ -166,10 +167,10 @@ def test_what_is_gone_is_neither_ended_nor_suspended(tip: MemoryTip) -> None:
 
 
 def test_a_stream_says_who_reads_it(tip: MemoryTip) -> None:
-    draft = subscriptions.stream_opened("op", "192.0.2.1:4711", {"RegistryPrefixes": ["Base"]}, tip)
+    draft = subscriptions.stream_opened("op", "192.0.2.1", {"RegistryPrefixes": ["Base"]}, tip)
     tip.commit(draft)
     made = document(tip, draft.uri)
-    assert made["Destination"] == "redfish-sse://192.0.2.1:4711"
+    assert made["Destination"] == "redfish-sse://192.0.2.1"
     assert (made["Protocol"], made["SubscriptionType"]) == ("Redfish", "SSE")
     assert made["RegistryPrefixes"] == ["Base"]
     assert made["Context"] == ""
@@ -177,14 +178,24 @@ def test_a_stream_says_who_reads_it(tip: MemoryTip) -> None:
 
 
 def test_a_stream_can_not_be_suspended(tip: MemoryTip) -> None:
-    uri = tip.commit(subscriptions.stream_opened("op", "192.0.2.1:1", {}, tip)).uri
+    uri = tip.commit(subscriptions.stream_opened("op", "192.0.2.1", {}, tip)).uri
     with refused(400, ("Base.ActionNotSupported", "")):
         act(tip, uri, subscriptions.SUSPEND)
 
 
+def test_a_stream_stays_as_its_reader_opened_it(tip: MemoryTip) -> None:
+    uri = tip.commit(subscriptions.stream_opened("op", "192.0.2.1", {}, tip)).uri
+    with refused(
+        400,
+        ("Base.PropertyNotWritable", "#/Context"),
+        ("Base.PropertyNotWritable", "#/VerifyCertificate"),
+    ):
+        patch(tip, uri, Context="x", VerifyCertificate=True)
+
+
 def test_streams_of_an_earlier_life_go_and_nothing_else(tip: MemoryTip) -> None:
     stays = post(tip)
-    tip.commit(subscriptions.stream_opened("op", "192.0.2.1:1", {}, tip))
+    tip.commit(subscriptions.stream_opened("op", "192.0.2.1", {}, tip))
     tip.commit(subscriptions.streams_ended(tip))
     assert set(tip.documents) == {stays}
     assert subscriptions.streams_ended(tip).kind is OutcomeKind.NO_OPERATION

@@ -113,3 +113,10 @@ def test_an_action_of_our_own_stands_below_oem_and_has_an_action_info() -> None:
     assert [(row["Name"], row["Required"]) for row in document["Parameters"]] == [
         ("Resource", True)
     ]
+
+
+def test_what_says_that_it_has_no_actions_has_none() -> None:
+    body = b'{"@odata.id":"/x","Actions":{}}'
+    found = Representation("/x", "Zone", Origin.WANTED, "w", body, '"w.o"')
+    rendered = Advertised(Catalog.load(schemas_dir())).render(found).body
+    assert json.loads(rendered) == {"@odata.id": "/x"}

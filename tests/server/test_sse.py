@@ -3,12 +3,15 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import pytest
+from aiohttp import web
 
 from redfish_fm.redfish.requests import Request, Response, Sink
 from redfish_fm.server import sse
 from redfish_fm.server.limits import Limits
+from redfish_fm.server.sse import ConnectionSink
 
 from .conftest import Serve
 from .wire import Client, get, until
@@ -158,6 +161,24 @@ async def test_a_client_that_reads_again_is_no_longer_behind(serve: Serve) -> No
     client.resume()
     async with asyncio.timeout(5):
         assert (await client.reader.read()).endswith(b"x\r\n4\r\nlast\r\n0\r\n\r\n")
+
+
+class _Slow:
+    """A connection whose client reads a little each time it is waited for."""
+
+    writing_paused = True
+
+    async def _drain_helper(self) -> None:
+        await asyncio.sleep(0)
+
+
+async def test_waiting_for_a_slow_client_again_and_again_leaves_nothing_behind() -> None:
+    protocol, transport = cast(web.RequestHandler, _Slow()), cast(asyncio.Transport, object())
+    sink = ConnectionSink(protocol, transport, 60.0, chunked=True)
+    sink.on_over(lambda: None)
+    for _ in range(5):
+        await sink.drained()
+    assert len(vars(sink)["_told"]) == 1
 
 
 async def test_what_is_sent_when_it_is_over_goes_nowhere(serve: Serve) -> None:

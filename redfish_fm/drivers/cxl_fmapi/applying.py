@@ -223,7 +223,7 @@ class Applying:
         self, step: Deallocate, known: Survey, deadline_s: float, sending: "_Sending"
     ) -> None:
         port, device = self._pool_of(step.target, known)
-        assert device.pool is not None and step.target.ld is not None  # noqa: S101
+        assert device.pool is not None and step.target.ld is not None  # noqa: S101 - see _pool_of
         self._switch.touch(port)
         if step.target not in await self._switch.parts():
             return
@@ -255,7 +255,7 @@ class Applying:
 
     async def _add(self, port: int, step: Allocate, deadline_s: float, sending: "_Sending") -> None:
         target = step.target
-        assert target.ld is not None and target.region is not None  # noqa: S101
+        assert target.ld is not None and target.region is not None  # noqa: S101 - see _pool_of
         request = AddCapacity(
             target.ld,
             AddPolicy.FREE,
@@ -276,7 +276,7 @@ class Applying:
         deadline_s: float,
         sending: "_Sending",
     ) -> None:
-        assert target.ld is not None and target.region is not None  # noqa: S101
+        assert target.ld is not None and target.region is not None  # noqa: S101 - see _pool_of
         device = self._client.device(port)
         region = known.devices[port].regions[target.ld][target.region]
         mine = tuple(each for each in await device.extents(target.ld) if in_region(region, each))

@@ -90,7 +90,8 @@ class Connections:
                 if str(error) != said:
                     log.warning("nobody can dial in at %s:%d: %s", *address, error)
                 said = str(error)
-                await self._clock.sleep(self._policy.again_s(failures, random.Random(failures)))  # noqa: S311
+                chance = random.Random(failures)  # noqa: S311 - no secret
+                await self._clock.sleep(self._policy.again_s(failures, chance))
                 failures += 1
                 continue
             self._listeners.append(listener)
