@@ -13,6 +13,7 @@ from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.writes import Write
 
 _ACTIVE = "Active"
+_WITHDRAWN = "Unassigned"
 
 
 def patch(write: Write, tip: Tip) -> Draft:
@@ -23,6 +24,10 @@ def patch(write: Write, tip: Tip) -> Draft:
     if holders and pool != _ACTIVE:
         told = messages.property_value_resource_conflict("Pool", str(pool), holders[0], "#/Pool")
         raise RedfishError(409, (told, messages.resource_in_use()))
+    if pool == _WITHDRAWN:
+        for keeper in index.reservations_of_block(write.uri, tip.wall_s()):
+            told = messages.property_value_resource_conflict("Pool", pool, keeper, "#/Pool")
+            raise RedfishError(409, (told, messages.resource_in_use()))
     if not holders and pool == _ACTIVE:
         raise refusals.bad_content(_not_by_hand())
     return generic.patch(write, tip)

@@ -105,7 +105,27 @@ def register(body: Mapping[str, Any], tip: Tip) -> Draft:
             *(refusals.missing_reference(link, f"#/{n}") for n, link in lost)
         )
     _refuse_had(block, named, tip)
+    strange = [(name, link) for name, link in named if _type_of(link, tip) != _LINKED_TYPES[name]]
+    if strange:
+        wrong = messages.property_value_incorrect
+        raise refusals.bad_content(*(wrong(name, link, f"#/{name}") for name, link in strange))
     return _made(uri, document, tip)
+
+
+_LINKED_TYPES = {
+    "Processors": "Processor",
+    "Memory": "Memory",
+    "Drives": "Drive",
+    "Storage": "Storage",
+    "NetworkInterfaces": "NetworkInterface",
+    "EthernetInterfaces": "EthernetInterface",
+}
+"""Property of a block, as in read_compositions.DEVICES -> the type of what it links."""
+
+
+def _type_of(uri: str, tip: Tip) -> str:
+    """Return the type of the resource at a URI."""
+    return str((tip.document(uri) or {}).get("@odata.type", "")).lstrip("#").partition(".")[0]
 
 
 def decompose(uri: str, tip: Tip) -> Draft:

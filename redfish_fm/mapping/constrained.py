@@ -33,7 +33,9 @@ from redfish_fm.mapping.wishes import (
     AFFINITY,
     DRIVE,
     DRIVES,
+    LATENCY,
     OVERPROVISIONING,
+    POLICY,
     REGION,
     Asked,
     read_wishes,
@@ -71,6 +73,7 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
         raise refusals.bad_content(told)
     known = (tip.index.blocks.get(block) for block in named)
     host = next((block.host for block in known if block is not None and block.host), None)
+    asked.told += (*_unheeded(asked, named, tip), *_outside(body, _positions(named), tip))
     if not asked.wishes and not asked.told:
         return Recipe(host or "", named)
     _refuse(asked, named, body, tip, system="", expands=host is None)
@@ -192,9 +195,54 @@ def _zone(body: Mapping[str, Any], tip: Tip) -> frozenset[str] | None:
         return None
     zone = tip.document(uris.RESOURCE_ZONE.format(zone=wished))
     if zone is None:
-        told = messages.property_value_incorrect(AFFINITY, str(wished), f"#/{AFFINITY}")
-        raise refusals.bad_content(told)
-    return frozenset(members(zone, BLOCKS))
+        raise refusals.bad_content(_no_zone(wished))
+    found = frozenset(members(zone, BLOCKS))
+    # A block made of blocks is where those are; zones list what was discovered.
+    made = (uri for uri in members(body, BLOCKS) if found.issuperset(tip.index.components((uri,))))
+    return found.union(made)
+
+
+def _no_zone(wished: object) -> Message:
+    return messages.property_value_incorrect(AFFINITY, str(wished), f"#/{AFFINITY}")
+
+
+def refuse_outside(body: Mapping[str, Any], places: Mapping[str, str], tip: Tip) -> None:
+    """Raise RedfishError (400) where a request names blocks outside the zone that it asks for.
+
+    `places` is block -> JSON pointer to where it is named.
+    """
+    told = tuple(_outside(body, places, tip))
+    if told:
+        raise refusals.bad_content(*told)
+
+
+def _outside(body: Mapping[str, Any], places: Mapping[str, str], tip: Tip) -> Iterator[Message]:
+    """Tell of a zone that is none, and of named blocks that are not in it."""
+    wished = body.get(AFFINITY)
+    if wished is None:
+        return
+    zone = tip.document(uris.RESOURCE_ZONE.format(zone=wished))
+    if zone is None:
+        yield _no_zone(wished)
+        return
+    found = frozenset(members(zone, BLOCKS))
+    for block, place in places.items():
+        if block in tip.index.blocks and not found.issuperset(tip.index.components((block,))):
+            yield messages.property_value_conflict(place.lstrip("/"), AFFINITY, f"#{place}")
+
+
+def _unheeded(asked: Asked, named: Sequence[str], tip: Tip) -> Iterator[Message]:
+    """Tell which wishes about the whole system nothing heeds: named blocks are held to none."""
+    known = (tip.index.blocks.get(block) for block in named)
+    whole = [each for each in known if each is not None and not (each.computes or each.sharing)]
+    for name in asked.ours:
+        place = f"#/Oem/{oem.NAME}/{name}"
+        heeded = bool(asked.devices and name != POLICY)
+        heeded |= bool(asked.memory and name in (POLICY, LATENCY))
+        if whole and (name == LATENCY or not heeded):
+            yield messages.property_value_conflict(name, BLOCKS, place)
+        elif not heeded:
+            yield messages.property_unknown(name, place)
 
 
 def _refuse(

@@ -24,7 +24,6 @@ from redfish_fm.fabric.model import (
 from redfish_fm.fabric.values import Binder, Unit
 from redfish_fm.mapping import uris
 
-
 _ID = re.compile(r"\{\w+\}")
 """An id in a URI template."""
 
@@ -250,7 +249,7 @@ def _heads(device: Device, ports: Sequence[PortId], binder: Binder) -> Iterator[
 
 
 def unit_by_port(device: Device, head: int) -> str:
-    """Return the unit that a device is by one of its ports (from 1), all of which are ways to it."""
+    """Return the unit that a device is by one of its ports (from 1), where all are ways to it."""
     return device_uri(device) if head == 1 else function_uri(device, head_function_id(head, 0))
 
 

@@ -18,13 +18,16 @@ from redfish_fm.mapping.reservations import manifest_of, new_reservation, taken
 from redfish_fm.mapping.resources import document_edit
 from redfish_fm.mapping.systems_shown import COLLECTIONS, COMPOSE
 from redfish_fm.mapping.transactions import Transaction, transaction
-from redfish_fm.mapping.wishes import DESCRIBED
+from redfish_fm.mapping.wishes import DESCRIBED, wishes_count
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.stanzas import PLACE, moved
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 Document = Mapping[str, Any]
+
+WISHES_MAX = 256
+"""In one manifest: members described in all its stanzas, which are met in one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,13 @@ def _manifest(write: Write, held: Document | None) -> Document:
     if not manifest or not manifest.get("Stanzas"):
         told = messages.action_parameter_missing(COMPOSE, "Manifest", "#/Manifest")
         raise refusals.bad_content(told)
+    count = 0
+    for position, stanza in enumerate(manifest["Stanzas"]):
+        count += wishes_count(stanza["Request"]) if stanza["StanzaType"] == "ComposeSystem" else 0
+        if count > WISHES_MAX:
+            place = f"{PLACE}/{position}/Request"
+            told = messages.property_value_out_of_range(f"{count} members", "Stanzas", place)
+            raise refusals.bad_content(told)
     found: Document = manifest
     return found
 

@@ -15,7 +15,7 @@ from redfish_fm.mapping.compositions import (
     dissolve,
     target_of,
 )
-from redfish_fm.mapping.constrained import BLOCKS, own, recipe_for, recipe_of
+from redfish_fm.mapping.constrained import BLOCKS, own, recipe_for, recipe_of, refuse_outside
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
@@ -58,6 +58,7 @@ def patch(write: Write, tip: Tip) -> Draft:
         told = messages.property_not_writable("ResourceBlocks", f"#/{BLOCKS}")
         raise refusals.bad_content(told)
     rest = _without_blocks(write.body)
+    _refuse_beside(rest, write, tip)
     with transaction(tip) as laid:
         if rest:
             laid.add(_settings(replace(write, body=rest), tip))
@@ -69,6 +70,8 @@ def _changed(write: Write, *, named: bool, tip: Tip) -> Draft:
     target = target_of(write.uri, tip)
     places = _listed(write.body, target.blocks) if named else None
     blocks = None if places is None else tuple(block for block, _ in places)
+    added = {block: at for block, at in reversed(places or ()) if block not in target.blocks}
+    refuse_outside(write.body, added, tip)
     if not describes(write.body):
         return change(target, blocks or (), tip, write.actor, places=dict(reversed(places or ())))
     recipe = recipe_for(write.body, write.uri, target.blocks, blocks, tip)
@@ -101,6 +104,17 @@ def _without_blocks(body: Mapping[str, Any]) -> dict[str, Any]:
         if name != "ResourceBlocks"
     }
     return {**rest, "Links": links} if links else rest
+
+
+def _refuse_beside(rest: Mapping[str, Any], write: Write, tip: Tip) -> None:
+    """Raise RedfishError (400) where a PATCH of blocks also sets what is kept of a host.
+
+    Where hardware refuses the blocks, only the system's own document is as it was before.
+    """
+    composed = tip.is_wanted(write.uri)
+    names = [name for name in rest if name == "Boot" or not composed]
+    if told := [messages.property_value_conflict(each, BLOCKS, f"#/{each}") for each in names]:
+        raise refusals.bad_content(*told)
 
 
 def _settings(write: Write, tip: Tip) -> Draft:

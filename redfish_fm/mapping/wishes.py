@@ -115,12 +115,22 @@ def _too_many(body: Mapping[str, Any]) -> Iterator[Message]:
     """Yield what is wrong with a request that describes more than a system can be made of."""
     count = 0
     for name in _READERS:
-        value = body.get(name)
-        if isinstance(value, Mapping) and isinstance(value.get("Members"), list):
-            count += sum(map(_width, value["Members"]))
-            if count > WISHES_MAX:
-                place = f"#/{name}/Members"
-                yield messages.property_value_out_of_range(f"{count} members", "Members", place)
+        count += _wide(body.get(name))
+        if count > WISHES_MAX:
+            place = f"#/{name}/Members"
+            yield messages.property_value_out_of_range(f"{count} members", "Members", place)
+
+
+def wishes_count(body: Mapping[str, Any]) -> int:
+    """Return for how many things a request asks by describing them."""
+    return sum(_wide(body.get(name)) for name in _READERS)
+
+
+def _wide(value: object) -> int:
+    """Return for how many things a collection asks, where it is described by its members."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("Members"), list):
+        return 0
+    return sum(map(_width, value["Members"]))
 
 
 def _width(member: object) -> int:
@@ -215,6 +225,9 @@ def _members(value: object, place: str, told: list[Message]) -> Iterator[_Member
     """Yield what is listed; an empty list is told, for it asks for nothing."""
     if _is_described(value) and isinstance(value, Mapping):
         value, place = value["Members"], f"{place}/Members"
+        if not isinstance(value, list):
+            told.append(messages.property_value_type_error(quoted(value), "Members", place))
+            return
     found = value if isinstance(value, list) else [value]
     if not found:
         told.append(messages.property_missing(place.rpartition("/")[2], place))

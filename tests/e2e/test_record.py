@@ -17,7 +17,8 @@ CHUNKS = "/redfish/v1/Chassis/pooled1/MemoryDomains/1/MemoryChunks"
 VOLUMES = "/redfish/v1/Storage/jbof1/Volumes"
 
 WHERE_IT_LISTENS = "Managers/FabricManager/NetworkProtocol/index.json"
-"""The one document that differs between two services which serve the same: their ports."""
+WHAT_IT_TOLD = "v1/Managers/FabricManager/LogServices/EventLog/"
+"""What differs between two services that serve the same: their ports, and what each has told."""
 
 
 def record(url: str, folder: Path, *flags: str) -> dict[str, Any]:
@@ -40,10 +41,12 @@ def record(url: str, folder: Path, *flags: str) -> dict[str, Any]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    named = {path.relative_to(folder / "redfish").as_posix(): path for path in files}
     return {
-        path.relative_to(folder / "redfish").as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.match(WHERE_IT_LISTENS)
+        name: path.read_bytes()
+        for name, path in named.items()
+        if not path.match(WHERE_IT_LISTENS) and not name.startswith(WHAT_IT_TOLD)
     }
 
 

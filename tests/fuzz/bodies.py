@@ -185,10 +185,10 @@ class Bodies:
     def _zone(self, uri: str) -> Body:
         hosts = self._pick(self._to_zone(uri), 1)
         free = self._free(uri)
-        # Half the time what has memory to grant: few devices do.
+        # Most often what has memory to grant: few devices do.
         granting = [each for each in free if self._parts(each)]
-        known = granting if granting and self._rng.random() < 0.5 else free
-        members = [*hosts, *self._pick(known, 2, 0)]
+        known = granting if granting and self._rng.random() < 0.7 else free
+        members = [*hosts, *self._pick(known, 2, int(self._rng.random() < 0.8))]
         return {"Name": self._fresh("zone"), "Links": {"Endpoints": links(*members)}}
 
     def _zone_update(self, uri: str) -> Body:
@@ -258,16 +258,23 @@ class Bodies:
         regions = self._surface.of_type("MemoryRegion", f"{entity}/MemoryRegions/")
         return [*(each["@odata.id"] for each in shown), *regions] if entity else []
 
-    def _any_volume(self) -> Body:
-        known = self._surface.of_type("Volume", "/redfish/v1/Storage/") or ["/redfish/v1"]
+    def _any_volume(self, under: str = "/redfish/v1/Storage/") -> Body:
+        known = self._surface.of_type("Volume", under) or ["/redfish/v1"]
         return {"Volume": {"@odata.id": self._rng.choice(known)}}
 
-    def _more_volume(self, _uri: str) -> Body:
-        return {**self._any_volume(), "AccessCapabilities": ["Read", "Write"]}
+    def _volumes(self, uri: str) -> list[Body]:
+        """Return the rows of the connection that an action is on."""
+        connection = self._surface.tree.get(uri.partition("/Actions/")[0], {})
+        return list(connection.get("VolumeInfo") or ())
+
+    def _more_volume(self, uri: str) -> Body:
+        rows = self._volumes(uri)
+        # All volumes of a connection are of one subsystem.
+        near = rows[0]["Volume"]["@odata.id"].rpartition("/")[0] if rows else "/redfish/v1/Storage/"
+        return {**self._any_volume(near), "AccessCapabilities": ["Read", "Write"]}
 
     def _less_volume(self, uri: str) -> Body:
-        connection = uri.partition("/Actions/")[0]
-        rows = self._surface.tree.get(connection, {}).get("VolumeInfo")
+        rows = self._volumes(uri)
         return {"Volume": self._rng.choice(rows)["Volume"]} if rows else self._any_volume()
 
     def _endpoint(self, uri: str) -> Body:

@@ -123,7 +123,7 @@ class Compositions:
             return {**body, "RequestType": "Apply", "ReservationId": name}
         count = self._rng.choice((1, 1, 1, 2))
         stanzas = [{**self._stanza(uri), "StanzaId": str(each)} for each in range(count)]
-        kind = self._rng.choice(("Preview", "Preview", "Apply", "PreviewReserve"))
+        kind = self._rng.choice(("Preview", "Apply", "PreviewReserve"))
         expand = self._rng.choice(("None", "Relevant", "All"))
         return {**body, "RequestType": kind, "Manifest": {"Stanzas": stanzas, "Expand": expand}}
 
@@ -134,7 +134,11 @@ class Compositions:
             for each in self._surface.of_type("ComputerSystem")
             if self._surface.tree[each].get("SystemType") == "Composed"
         ]
-        blocks = [each for each in self._blocks(computing=False) if self._is_made(each)]
+        blocks = [
+            each
+            for each in self._surface.of_type("ResourceBlock")
+            if self._surface.tree[each].get("Links", {}).get("SupplyingResourceBlocks")
+        ]
         asked: list[tuple[str, Body]] = [
             ("ComposeSystem", self._wishes()),
             ("ComposeSystem", {"Links": {"ResourceBlocks": self._made_of()}}),

@@ -15,6 +15,7 @@ STATUSES = frozenset(
 )
 EXPLAINED = frozenset({422, 501, 503})
 LOGINS = f"{ROOT}/SessionService/Sessions"
+EVENT_SERVICE = f"{ROOT}/EventService"
 _EVALUATED = frozenset(
     {"$expand", "$filter", "$select", "$skip", "$skiptoken", "$top", "only", "excerpt"}
 )
@@ -30,6 +31,8 @@ class Seen:
     sessions_max: int
     basic: bool = True
     """Whether HTTPBasicAuth says that Basic is offered; otherwise no 401 names it."""
+    events: bool = True
+    """Whether the EventService is enabled."""
 
 
 def wrong(case: Case, response: Response, seen: Seen) -> list[str]:
@@ -81,6 +84,9 @@ def _explained(case: Case, response: Response, seen: Seen) -> bool:
         filters = any(name == "$filter" for name, _ in seen.query)
         return case.method not in METHODS or named or filters
     keys = keys_of(response)
+    if keys == {"ServiceDisabled"}:
+        # No Retry-After: only a client knows when events are switched on again.
+        return case.uri.startswith(EVENT_SERVICE) and not seen.events
     if "Retry-After" not in response.headers:
         return False
     if keys == {"SessionLimitExceeded"}:

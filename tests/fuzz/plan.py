@@ -25,12 +25,14 @@ CROWDED = 10
 """After so many tries in a row, what others hold is in the way."""
 ASYNC = 0.15
 """Share of good writes that do not wait to be carried out."""
+_COMPOSE = "POST", f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
+_CONNECTIONS = "POST", f"{ROOT}/Fabrics/{{FabricId}}/Connections"
+_ZONES = "POST", f"{ROOT}/Fabrics/{{FabricId}}/Zones"
+_TAKES_HOSTS = (_COMPOSE, ("POST", f"{ROOT}/Systems"))
 _MADE_BY = {
-    f"{ROOT}/CompositionService/CompositionReservations": (
-        "POST", f"{ROOT}/CompositionService/Actions/CompositionService.Compose",
-    ),
-    f"{ROOT}/TaskService/Tasks": ("POST", f"{ROOT}/Fabrics/{{FabricId}}/Zones"),
-}  # fmt: skip
+    f"{ROOT}/CompositionService/CompositionReservations": _COMPOSE,
+    f"{ROOT}/TaskService/Tasks": _ZONES,
+}
 """Collections whose members no POST to them makes, and what does."""
 
 
@@ -96,9 +98,12 @@ class Plan:
             if least in known:
                 return least
             self._missed[least] += 1
-            self.crowded |= self._missed[least] % CROWDED == 0
             above = "POST", least[1].partition("/Actions/")[0].rpartition("/")[0]
             above = _MADE_BY.get(above[1], above)
+            if above in _TAKES_HOSTS:
+                self.crowded |= self._missed[least] % CROWDED == 0
+            if above == _CONNECTIONS and self.rng.random() < 0.5:
+                above = _ZONES
             if above in known:
                 return above
         cheap = [each for each in sorted(known) if not self._costs(*each)]

@@ -55,6 +55,8 @@ NO_SETTINGS = b"{}"
 LASTING = 0.1
 """Chance that such settings end with a request."""
 WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
+SUBSCRIPTIONS = f"{ROOT}/EventService/Subscriptions/"
+GIVEN_UP = ("TerminateAfterRetries", "SuspendRetries")
 _VOLATILE = ("/redfish/v1/TaskService/",)
 """Where a refused write may leave something: the Task that says why it failed."""
 
@@ -130,7 +132,8 @@ class Run:
         tags = self.stack.tags() if self._looks(case) else None
         path, query = split_target(case.target)
         request = Request(case.method, path, query, headers, case.body, "192.0.2.1")
-        seen = Seen(query, len(self.stack.durable.sessions), SESSIONS_MAX, self._offers_basic())
+        sessions = len(self.stack.durable.sessions)
+        seen = Seen(query, sessions, SESSIONS_MAX, self._offers_basic(), self._tells_events())
         try:
             async with asyncio.timeout(HANG_S):
                 response = await self.stack.service.handle(request)
@@ -193,6 +196,9 @@ class Run:
         said = None if found is None else json.loads(found.body).get("HTTPBasicAuth")
         return said in (None, "Enabled")
 
+    def _tells_events(self) -> bool:
+        return self.stack.events.subscriptions.settings().enabled
+
     # -- what a refusal must not do ----------------------------------------------------------
 
     def _wanted(self) -> dict[Space, dict[str, bytes]]:
@@ -220,7 +226,8 @@ class Run:
         after = self._wanted()
         for space in WATCHED:
             if before[space] != after[space]:
-                self._compare(case, response, before[space], after[space])
+                fading = {each for state in (before, after) for each in _fading(state)}
+                self._compare(case, response, before[space], after[space], fading)
         if tags is not None and self._calm():
             self.report.compared_fully += 1
             now = self.stack.tags()
@@ -228,11 +235,15 @@ class Run:
                 moved = [uri for uri in now if now[uri] != tags.get(uri)]
                 self._problem(case, f"refused, and these have other tags: {moved[:5]}", response)
 
-    def _compare(self, case: Case, response: Response, before: Any, after: Any) -> None:
+    def _compare(
+        self, case: Case, response: Response, before: Any, after: Any, fading: set[str]
+    ) -> None:
         changed = [
             key
             for key in before.keys() | after.keys()
-            if before.get(key) != after.get(key) and not key.startswith(_VOLATILE)
+            if before.get(key) != after.get(key)
+            and not key.startswith(_VOLATILE)
+            and key not in fading
         ]
         if changed:
             self._problem(case, f"refused, and this has changed: {sorted(changed)[:5]}", response)
@@ -390,6 +401,18 @@ class Run:
         """Read everything once more: whatever was written, it must be there to be read."""
         tree = await self.stack.crawl(without="Oem")
         assert len(tree) > 20
+
+
+def _fading(state: dict[Space, dict[str, bytes]]) -> set[str]:
+    """Return the subscriptions that end or change by themselves: streams, and what is given up."""
+    found = set()
+    for uri, raw in state[Space.DOCUMENT].items():
+        if uri.startswith(SUBSCRIPTIONS):
+            document = json.loads(raw)
+            given_up = document.get("DeliveryRetryPolicy") in GIVEN_UP
+            if given_up or document.get("SubscriptionType") == "SSE":
+                found.add(uri)
+    return found
 
 
 def _text(response: Response) -> str:

@@ -141,7 +141,9 @@ class Answers:
         self._expect(
             change.operation not in self._checker.stopped, f"success, but {uri} was taken back"
         )
-        edit = next((edit for edit in change.edits if edit.key == uri), None)
+        # What is told of a resource (of a Task that is called off, say) is not the resource.
+        kept = (edit for edit in change.edits if edit.space is not Space.ANNOUNCED)
+        edit = next((edit for edit in kept if edit.key == uri), None)
         freed = edit is not None and edit.space is Space.OVERLAY and edit.post is None
         if freed and (b"null" in asked.request.body or not asked.adds):
             pass

@@ -10,15 +10,15 @@ from unittest.mock import patch
 from redfish_fm.control.expiry import Expiry
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.state import WantedState
-from redfish_fm.control.tip import TipView
 from redfish_fm.fabric import block_rules
 from redfish_fm.fabric.values import Rule, Violation
 from redfish_fm.mapping import compositions, constrained, operations, writes
 from redfish_fm.mapping.assembly import Assembly
-from redfish_fm.mapping.drafts import Draft, Tip
-from redfish_fm.mapping.operations import Operation, decode_operation, encode_operation
+from redfish_fm.mapping.drafts import Tip
+from redfish_fm.mapping.operations import Operation
 from redfish_fm.mapping.transactions import Transaction
 from redfish_fm.redfish.changes import Edit
+from tests.sim.stopping import stopping_with
 
 Mutant = Callable[[], AbstractContextManager[Any]]
 
@@ -82,17 +82,12 @@ def one_fabric_will_do() -> AbstractContextManager[Any]:
 
 def one_fabric_is_released() -> AbstractContextManager[Any]:
     """Of grants that are taken back only those of one fabric are unbound."""
-    stopping = vars(Operations)["_stopping"]
 
-    def mutant(self: Any, tip: TipView, operation: Operation, *further: Any) -> Draft:
-        draft: Draft = stopping(self, tip, operation, *further)
-        *edits, record = draft.edits
-        after = decode_operation(record.post or b"")
-        mine = tuple(each for each in after.released if each.fabric == operation.fabric)
-        after = replace(after, released=mine)
-        return replace(draft, edits=(*edits, replace(record, post=encode_operation(after))))
+    def change(before: Operation, after: Operation) -> Operation:
+        mine = tuple(each for each in after.released if each.fabric == before.fabric)
+        return replace(after, released=mine)
 
-    return patch.object(Operations, "_stopping", mutant)
+    return stopping_with(change)
 
 
 def parts_are_kept() -> AbstractContextManager[Any]:

@@ -32,12 +32,13 @@ from redfish_fm.mapping import connections, groups
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.observed import ObservedFabric
-from redfish_fm.mapping.operations import Operation, decode_operation, encode_operation
+from redfish_fm.mapping.operations import Operation, encode_operation
 from redfish_fm.redfish.changes import Change, Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store import memory
 from tests.sim import simulation
 from tests.sim.compose_mutants import COMPOSE_ENGINE, COMPOSE_RULES
+from tests.sim.stopping import stopping_with
 from tests.sim.weather import Weather
 
 Mutant = Callable[[], AbstractContextManager[Any]]
@@ -138,15 +139,7 @@ def publish_before_durable() -> AbstractContextManager[Any]:
 
 def take_back_forgets_to_release() -> AbstractContextManager[Any]:
     """Grants that are taken back are forgotten instead of unbound."""
-    stopping = vars(Operations)["_stopping"]
-
-    def mutant(self: Any, tip: TipView, operation: Operation, *further: Any) -> Draft:
-        draft: Draft = stopping(self, tip, operation, *further)
-        *edits, record = draft.edits
-        after = replace(decode_operation(record.post or b""), released=operation.released)
-        return replace(draft, edits=(*edits, replace(record, post=encode_operation(after))))
-
-    return patch.object(Operations, "_stopping", mutant)
+    return stopping_with(lambda before, after: replace(after, released=before.released))
 
 
 def answer_before_the_hardware() -> AbstractContextManager[Any]:
@@ -226,15 +219,7 @@ def deallocate_while_bound() -> AbstractContextManager[Any]:
 
 def allocation_forgotten_on_take_back() -> AbstractContextManager[Any]:
     """Parts that are taken back are forgotten instead of given back."""
-    stopping = vars(Operations)["_stopping"]
-
-    def mutant(self: Any, tip: TipView, operation: Operation, *further: Any) -> Draft:
-        draft: Draft = stopping(self, tip, operation, *further)
-        *edits, record = draft.edits
-        after = replace(decode_operation(record.post or b""), freed=operation.freed)
-        return replace(draft, edits=(*edits, replace(record, post=encode_operation(after))))
-
-    return patch.object(Operations, "_stopping", mutant)
+    return stopping_with(lambda before, after: replace(after, freed=before.freed))
 
 
 def fixed_vppb_is_ignored() -> AbstractContextManager[Any]:
