@@ -7,6 +7,7 @@ in FUZZ_URL, FUZZ_USER and FUZZ_PASSWORD.
 import os
 import random
 import re
+from collections import Counter
 from typing import Any
 
 import requests
@@ -34,8 +35,17 @@ _FIRST = (
     f"{ROOT}/Storage/{{StorageId}}/Volumes/{{VolumeId}}",
 )
 """What others need: without them no connection can be made."""
-_RELEARN = 200
-"""After so many requests everything is read anew: much has come and gone meanwhile."""
+_RELEARN = 500
+"""After so many requests all is read anew: much has come and gone meanwhile."""
+_ALIKE = 6
+"""Of all that fits one template so many are read: logs have thousands of entries."""
+_COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
+_MADE_BY = {
+    f"{ROOT}/CompositionService/CompositionReservations": _COMPOSE,
+    f"{ROOT}/TaskService/Tasks": f"{ROOT}/Fabrics/{{FabricId}}/Zones",
+    f"{ROOT}/TaskService/TaskMonitors": f"{ROOT}/Fabrics/{{FabricId}}/Zones",
+}
+"""Collections whose members no POST to them makes, and what does."""
 
 
 class World:
@@ -58,13 +68,16 @@ class World:
         return self.client.get(f"{_URL}{uri}", timeout=60)
 
     def crawl(self) -> None:
-        """Read everything that there is."""
+        """Read what there is, a few of each kind."""
         todo, seen = [ROOT], set()
+        kinds: Counter[str | None] = Counter()
         while todo:
             uri = todo.pop()
-            if uri in seen:
+            kind = self.surface.template_of(uri)
+            if uri in seen or kinds[kind] >= _ALIKE:
                 continue
             seen.add(uri)
+            kinds[kind] += 1
             todo += self.learn(uri)
         for uri in [uri for uri in self.surface.tree if uri not in seen]:
             self.surface.forget(uri)
@@ -95,16 +108,30 @@ class World:
         """Create a member that fits `template`; return its URI."""
         below, _, rest = template.partition("/Actions/")
         collection = below.rpartition("/")[0]
-        parents = self.surface.members(collection, "POST")
+        source = _MADE_BY.get(collection, collection)
+        headers = {"prefer": "respond-async"} if "/Task" in collection else {}
+        parents = self.surface.members(source, "POST")
         for _ in range(_TRIES if parents else 0):
             parent = self.rng.choice(parents)
             body = self.bodies.good("POST", parent)
-            answer = self.client.post(f"{_URL}{parent}", json=body, timeout=60)
-            if answer.status_code == 201:
-                made = answer.headers["Location"]
+            if source == _COMPOSE:
+                body |= {"RequestType": "PreviewReserve"}
+            answer = self.client.post(f"{_URL}{parent}", json=body, headers=headers, timeout=60)
+            made = _made(answer, collection)
+            if made is not None:
                 self.learn(made)
                 return f"{made}/Actions/{rest}" if rest else made
         return None
+
+
+def _made(answer: Any, collection: str) -> str | None:
+    """Return the URI in `collection` of what a POST has made, the Task of it too."""
+    found = [str(answer.headers.get("Location", ""))]
+    if answer.status_code == 202:
+        found.append(str((answer.json() if answer.content else {}).get("@odata.id", "")))
+    # Of a collection below another one, only the member that was made is known.
+    name = collection.rpartition("/")[2]
+    return next((each for each in found if each.rpartition("/")[0].endswith(f"/{name}")), None)
 
 
 _world: World | None = None
