@@ -226,9 +226,9 @@ def _outside(body: Mapping[str, Any], places: Mapping[str, str], tip: Tip) -> It
         yield _no_zone(wished)
         return
     found = frozenset(members(zone, BLOCKS))
-    for block, place in places.items():
+    for block, at in places.items():
         if block in tip.index.blocks and not found.issuperset(tip.index.components((block,))):
-            yield messages.property_value_conflict(place.lstrip("/"), AFFINITY, f"#{place}")
+            yield messages.property_value_conflict(at.lstrip("/"), AFFINITY, f"#{at}")
 
 
 def _unheeded(asked: Asked, named: Sequence[str], tip: Tip) -> Iterator[Message]:
@@ -236,13 +236,13 @@ def _unheeded(asked: Asked, named: Sequence[str], tip: Tip) -> Iterator[Message]
     known = (tip.index.blocks.get(block) for block in named)
     whole = [each for each in known if each is not None and not (each.computes or each.sharing)]
     for name in asked.ours:
-        place = f"#/Oem/{oem.NAME}/{name}"
+        at = f"#/Oem/{oem.NAME}/{name}"
         heeded = bool(asked.devices and name != POLICY)
         heeded |= bool(asked.memory and name in (POLICY, LATENCY))
         if whole and (name == LATENCY or not heeded):
-            yield messages.property_value_conflict(name, BLOCKS, place)
+            yield messages.property_value_conflict(name, BLOCKS, at)
         elif not heeded:
-            yield messages.property_unknown(name, place)
+            yield messages.property_unknown(name, at)
 
 
 def _refuse(

@@ -384,7 +384,7 @@ def _render_initiator(out: Rendering, inventory: Inventory, port: Port, host: Ho
     out.facts.endpoints.append(
         KnownEndpoint(
             Endpoint(uri, inventory.fabric, Role.INITIATOR, system, ports=frozenset({own})),
-            links_of_endpoint([system], ports, out.facts.port_aliases),
+            links_of_endpoint([system], ports),
         )
     )
     args = (inventory.protocol, host, own, far_end)
@@ -436,7 +436,7 @@ def _render_targets(
         facts.endpoints.append(
             KnownEndpoint(
                 Endpoint(uri, inventory.fabric, Role.TARGET, units=units, ports=frozenset({own})),
-                links_of_endpoint(links, [own], facts.port_aliases),
+                links_of_endpoint(links, [own]),
             )
         )
         args = (device, way, ports, own)

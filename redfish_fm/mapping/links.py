@@ -90,18 +90,16 @@ def further_collections(type_name: str, document: Mapping[str, Any]) -> Iterator
             yield f"{pool}/AllocatedVolumes"
 
 
-def links_of_endpoint(
-    entities: Iterable[str], ports: Iterable[str], aliases: Mapping[str, str]
-) -> tuple[tuple[str, str], ...]:
-    """Return what `forward_links` yields of an endpoint with these EntityLinks and ports."""
-    found = [
-        (uri, "/Links/Endpoints") for uri in entities if _parent_name(uri) in ENTITY_COLLECTIONS
-    ]
-    for port in ports:
-        found.append((port, "/Links/AssociatedEndpoints"))
-        if port in aliases:
-            found.append((aliases[port], "/Links/AssociatedEndpoints"))
-    return tuple(dict.fromkeys(found))
+def links_of_endpoint(entities: Iterable[str], ports: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return what `forward_links` yields of an endpoint with these EntityLinks.
+
+    `ports` are all it uses, at both ends of a cable.
+    """
+    known = (uri for uri in entities if _parent_name(uri) in ENTITY_COLLECTIONS)
+    return (
+        *((uri, "/Links/Endpoints") for uri in known),
+        *((port, "/Links/AssociatedEndpoints") for port in ports),
+    )
 
 
 def forward_links(

@@ -213,3 +213,27 @@ async def test_a_manifest_says_how_much_of_the_answer_is_spelled_out(expand: str
 def is_below(value: Any, uri: str) -> bool:
     """Return whether it is a collection of the system at `uri`, or a link to one."""
     return isinstance(value, dict) and str(value.get("@odata.id", "")).startswith(f"{uri}/")
+
+
+@in_virtual_time
+async def test_a_block_is_registered_of_what_its_properties_are_for() -> None:
+    async with a_stack() as stack:
+        before = await everything(stack)
+        request = {"ResourceBlockType": ["Processor"], "Processors": links(SERVICE)}
+        response = await stack.ask("POST", BLOCKS, request)
+        assert response.status == 400
+        assert told(response)[0]["RelatedProperties"] == ["#/Processors"]
+        assert await everything(stack) == before
+
+
+@in_virtual_time
+async def test_a_block_of_blocks_is_in_the_zone_of_what_it_is_made_of() -> None:
+    async with a_stack() as stack:
+        (zone, *_) = (await stack.get(f"{SERVICE}/ResourceZones"))["Members"]
+        affinity = {"@Redfish.ZoneAffinity": (await stack.get(zone["@odata.id"]))["Id"]}
+        await composed(stack, "nvme1", "nvme2")
+        for more in ({}, gpus(1)):
+            body = {**of_blocks("host1", "pair"), **affinity, **more}
+            system = await stack.made(SYSTEMS, body)
+            assert "pair" in await made_of(stack, system)
+            assert (await stack.ask("DELETE", system)).status == 204

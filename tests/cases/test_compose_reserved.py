@@ -25,6 +25,7 @@ from tests.cases.composing import (
     stanza,
     state,
     told,
+    undo,
 )
 from tests.cases.stack import Stack, a_stack
 from tests.control.builders import PCIE_ZONES, pcie, zone_body
@@ -264,3 +265,35 @@ async def test_a_reservation_can_not_be_reserved_again() -> None:
         assert response.status == 400
         (message,) = told(response)
         assert message["RelatedProperties"] == ["#/ReservationId"]
+
+
+@in_virtual_time
+async def test_a_reserved_block_is_withdrawn_by_nobody() -> None:
+    async with a_stack() as stack:
+        reservation = await reserved(stack, stanza(**of_blocks("host1", "gpu1")), user="op")
+        for user in ("admin", "op"):
+            body = {"Pool": "Unassigned"}
+            refused = await stack.ask("PATCH", block("gpu1"), body, user=user)
+            assert refused.status == 409
+            (message, *_) = told(refused)
+            assert message["RelatedProperties"] == ["#/Pool"]
+            assert uri(reservation) in message["MessageArgs"]
+        note = await stack.ask("PATCH", block("gpu1"), {"Client": "op"}, user="op")
+        assert note.status == 200
+        responses(await apply(stack, reservation, user="op"))
+
+
+@in_virtual_time
+async def test_what_is_reserved_to_be_made_anew_is_not_given_more_meanwhile() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        again = stanza(name="s2", **of_blocks("host1", "gpu1"))
+        reservation = await reserved(stack, undo(system), again)
+        before = await everything(stack)
+        more = {"ResourceBlock": {"@odata.id": block("gpu2")}}
+        refused = await stack.ask("POST", f"{system}/Actions/{ADD}", more)
+        assert refused.status == 409
+        assert uri(reservation) in refused.body.decode()
+        assert await everything(stack) == before
+        assert (await stack.ask("DELETE", uri(reservation))).status == 204
+        assert (await stack.ask("POST", f"{system}/Actions/{ADD}", more)).status == 204

@@ -447,3 +447,33 @@ async def test_a_block_that_can_not_be_added_is_told_as_the_parameter() -> None:
         await stack.made(SYSTEMS, of_blocks("host2", "gpu2"))
         refused = await act(stack, system, ADD, "gpu2")
         assert told(refused)[0]["RelatedProperties"] == ["#/ResourceBlock"]
+
+
+@in_virtual_time
+async def test_a_zone_confines_also_what_a_running_system_gets() -> None:
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, of_blocks("host1"))
+        body = {**of_blocks("host1", "gpu1"), "@Redfish.ZoneAffinity": "nonsense"}
+        refused = await stack.ask("PATCH", system, body)
+        assert refused.status == 400
+        assert told(refused)[0]["RelatedProperties"] == ["#/@Redfish.ZoneAffinity"]
+        assert await made_of(stack, system) == ["host1"]
+
+
+@in_virtual_time
+async def test_what_is_kept_of_a_host_is_not_set_with_its_blocks() -> None:
+    """The hardware may refuse the blocks, and a host's settings are not taken back."""
+    once = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}
+    async with a_stack() as stack:
+        system, host = await stack.made(SYSTEMS, of_blocks("host1")), f"{SYSTEMS}/host2"
+        for uri, body, name in (
+            (system, of_blocks("host1", "gpu1", Boot=once), "Boot"),
+            (host, of_blocks("gpu1", Boot=once), "Boot"),
+            (host, of_blocks("gpu1", AssetTag="mine"), "AssetTag"),
+        ):
+            before = await stack.get(uri)
+            refused = await stack.ask("PATCH", uri, body)
+            assert refused.status == 400
+            (message,) = told(refused)
+            assert message["RelatedProperties"] == [f"#/{name}"]
+            assert await stack.get(uri) == before

@@ -52,6 +52,7 @@ class Bodies:
             "VirtualPCI2PCIBridge.Update": self._vppb,
             "CXLLogicalDevice.Update": self._qos,
             "Certificate.Create": self._certificate,
+            "CertificateService.ReplaceCertificate.Parameters": self._other_certificate,
             "ComputerSystem.Create": composed.system,
             "ComputerSystem.Update": composed.system_update,
             "ComputerSystem.AddResourceBlock.Parameters": composed.more_block,
@@ -327,6 +328,10 @@ class Bodies:
 
     def _certificate(self, _uri: str) -> Body:
         return {"CertificateString": AUTHORITY, "CertificateType": "PEM"}
+
+    def _other_certificate(self, uri: str) -> Body:
+        known = self._surface.of_type("Certificate") or [uri]
+        return {**self._certificate(uri), "CertificateUri": links(self._rng.choice(known))[0]}
 
     def _qos(self, _uri: str) -> Body:
         return {"QoS": {"AllocatedBandwidth": self._rng.choice((0, 5, 10, 90))}}

@@ -35,10 +35,10 @@ _FIRST = (
     f"{ROOT}/Storage/{{StorageId}}/Volumes/{{VolumeId}}",
 )
 """What others need: without them no connection can be made."""
-_RELEARN = 500
+_RELEARN = 1000
 """After so many requests all is read anew: much has come and gone meanwhile."""
-_ALIKE = 6
-"""Of all that fits one template so many are read: logs have thousands of entries."""
+_ALIKE, _READ_ONLY = 200, 6
+"""So many of all that fits one template are read, and of what nobody writes to: logs are long."""
 _COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
 _MADE_BY = {
     f"{ROOT}/CompositionService/CompositionReservations": _COMPOSE,
@@ -58,6 +58,8 @@ class World:
         self.surface = Surface(yaml.safe_load(self.get(f"{ROOT}/openapi.yaml").text))
         self.bodies = Bodies(self.rng, self.surface)
         self.asked = 0
+        self._vain: Counter[str] = Counter()
+        """Template -> how often nothing of it could be made, since all was read."""
         self.crawl()
         for template in _FIRST:
             for _ in range(_TRIES):
@@ -69,18 +71,24 @@ class World:
 
     def crawl(self) -> None:
         """Read what there is, a few of each kind."""
+        self._vain.clear()
         todo, seen = [ROOT], set()
         kinds: Counter[str | None] = Counter()
         while todo:
             uri = todo.pop()
             kind = self.surface.template_of(uri)
-            if uri in seen or kinds[kind] >= _ALIKE:
+            if uri in seen or kinds[kind] >= self._most(kind):
                 continue
             seen.add(uri)
             kinds[kind] += 1
             todo += self.learn(uri)
         for uri in [uri for uri in self.surface.tree if uri not in seen]:
             self.surface.forget(uri)
+
+    def _most(self, template: str | None) -> int:
+        offered = self.surface.paths.get(template or "", {})
+        leaf = str(template).endswith("}") and not {"patch", "delete"} & offered.keys()
+        return _READ_ONLY if leaf else _ALIKE
 
     def learn(self, uri: str) -> list[str]:
         """Read one resource; return what it leads to."""
@@ -97,10 +105,11 @@ class World:
         if self.asked % _RELEARN == 0:
             self.crawl()
         known = self.surface.members(template, method)
-        if method == "DELETE" or not known:
+        if (method == "DELETE" or not known) and self._vain[template] < _TRIES:
             made = self.make(template)
             if made is not None:
                 return made
+            self._vain[template] += 1
         known = [uri for uri in known if _ITSELF not in uri]
         return self.rng.choice(known) if known else None
 

@@ -4,6 +4,8 @@ A failing run is repeated, with all that was asked, by `python -m tests.fuzz SEE
 """
 
 import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from tests.fuzz.judge import Seen, wrong
 from tests.fuzz.plan import Case
 from tests.fuzz.report import Report
 from tests.fuzz.run import fuzz, topology_world
+from tests.fuzz.surroundings import misread
 from tests.fuzz.wire import Wire, WireReport
 from tests.virtual_time import run
 
@@ -23,8 +26,8 @@ SHORT, LONG = 2_000, 100_000
 SHORT_WIRE, LONG_WIRE = 300, 10_000
 SHORT_MOCKUP, LONG_MOCKUP = 500, 10_000
 MOCKUP = "public-cxl"
-UNWIRED = "/Certificates"
-"""Collections whose writes only the composition root carries out: here they are always refused."""
+MOST = 0.1
+"""Share of a run that one write may take: what can not be made is not tried for ever."""
 EACH_MIN = 100
 """How often the long run sends each write that there is."""
 
@@ -50,6 +53,8 @@ def test_fuzzed_requests_meet_no_answer_without_a_rule(seed_base: int) -> None:
     assert report.succeeded >= 0.1 * report.requests
     assert report.compared > 0.9 * report.refused_writes
     assert report.compared_fully > 1
+    assert max(row["sent"] for row in map(report.table.get, report.writable) if row) < MOST * SHORT
+    assert report.streams
 
 
 def test_fuzzed_requests_do_no_harm_to_a_raw_import(
@@ -79,8 +84,9 @@ def test_a_hundred_thousand_requests_meet_no_answer_without_a_rule(
     assert report.succeeded >= 0.1 * report.requests
     rare = {each for each in report.writable if report.table[each]["sent"] < EACH_MIN}
     assert not rare
-    never = {each for each in report.writable if not report.table[each]["2xx"]}
-    assert not [each for each in never if not each[1].endswith(UNWIRED)]
+    assert not {each for each in report.writable if not report.table[each]["2xx"]}
+    assert report.streams
+    assert report.delivered
 
 
 @pytest.mark.soak
@@ -120,6 +126,26 @@ def test_an_answer_without_a_rule_does_not_stay_unseen(status: int) -> None:
     response = Response(status, ERROR_HEADERS, b"" if status == 304 else b"{}")
     case = Case("PATCH", "/redfish/v1/Systems/x")
     assert [each for each in wrong(case, response, SEEN) if "shape" not in each]
+
+
+def test_events_that_are_switched_off_explain_no_503_elsewhere_or_once_they_are_on() -> None:
+    entry = {"MessageId": "Base.1.22.ServiceDisabled"}
+    body = json.dumps({"error": {"@Message.ExtendedInfo": [entry]}}).encode()
+    response = Response(503, ERROR_HEADERS, body)
+    stream = Case("GET", "/redfish/v1/EventService/SSE", uri="/redfish/v1/EventService/SSE")
+    off = replace(SEEN, events=False)
+    elsewhere = Case("GET", "/redfish/v1/Systems", uri="/redfish/v1/Systems")
+    unexplained = [
+        any("no rule explains" in each for each in wrong(case, response, seen))
+        for case, seen in ((stream, off), (stream, SEEN), (elsewhere, off))
+    ]
+    assert unexplained == [False, True, True]
+
+
+@pytest.mark.parametrize("text", [b"data: {}\n\n", b'data: {"Events": []}\nnonsense\n\n'])
+def test_an_event_stream_in_another_form_does_not_stay_unseen(text: bytes) -> None:
+    assert not misread(b'retry: 3000\n: events follow\n\nid: 7.0\ndata: {"Events": []}\n\n')
+    assert misread(text)
 
 
 def test_a_body_in_another_shape_does_not_stay_unseen() -> None:

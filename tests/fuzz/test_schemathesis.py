@@ -14,11 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.service import PASSWORD, USER, serving
+from tests.fuzz.events import NETWORK
 from tests.fuzz.surface import ROOT
 
 HERE = Path(__file__).parent
 NEEDED = "schemathesis==4.*"
 EXAMPLES = 12
+LASTS_S = 1800
+"""For all of it, each operation its share: some bodies have thousands of cases that cover them."""
 SERVED_MIN = 0.9
 """Share of the operations that must have been answered 2xx at least once."""
 
@@ -41,9 +44,11 @@ def test_schemathesis_finds_no_fault_and_reaches_what_is_there(
     command: Path, seed_base: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report.ndjson"
-    with serving("--topology", "mixed", "--ephemeral") as (_service, url):
+    allowed = ("--event-destinations", NETWORK)
+    with serving("--topology", "mixed", "--ephemeral", *allowed) as (_service, url):
         flags = [
-            f"--auth={USER}:{PASSWORD}", f"--max-examples={EXAMPLES}", f"--seed={seed_base}",
+            f"--auth={USER}:{PASSWORD}", f"--max-examples={EXAMPLES}", f"--max-time={LASTS_S}",
+            f"--seed={seed_base}",
             "--phases=examples,coverage,fuzzing", "--continue-on-failure", "--no-shrink",
             "--request-timeout=60", "--report=ndjson", f"--report-ndjson-path={report}",
         ]  # fmt: skip

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from redfish_fm.fabric.model import Attachment, DeviceKind, PartKind, Pool
@@ -182,3 +183,59 @@ def test_what_can_not_be_met_changes_nothing() -> None:
     (message,) = refused.value.messages
     assert message.key == "RedfishFM.RequirementUnmet"
     assert tip.index.snapshot() == before
+
+
+# -- what is said of the whole system ----------------------------------------------------------
+
+AFFINITY = "@Redfish.ZoneAffinity"
+FAR = {"Oem": {"RedfishFM": {"MaxLatencyNanoseconds": 1 << 20}}}
+
+
+def refused_of(request: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    with pytest.raises(RedfishError) as refused:
+        recipe_of(request, a_pod())
+    assert refused.value.status == 400
+    return [(each.key, each.related) for each in refused.value.messages]
+
+
+def test_named_blocks_are_no_reason_to_take_a_zone_that_is_none() -> None:
+    told = refused_of({**body("gpu1", "h2"), AFFINITY: "nonsense"})
+    assert told == [("Base.PropertyValueIncorrect", (f"#/{AFFINITY}",))]
+
+
+def test_named_blocks_are_in_the_zone_that_is_asked_for() -> None:
+    tip = a_pod()
+    zone = "/redfish/v1/CompositionService/ResourceZones/1"
+    request = {**body("gpu1", "h2"), AFFINITY: "1"}
+    assert recipe_of(request, tip).blocks == (block("gpu1"), block("h2"))
+    document = tip.document(zone)
+    assert document is not None
+    inside = [each for each in document["Links"]["ResourceBlocks"]
+              if each["@odata.id"] != block("gpu1")]  # fmt: skip
+    tip.documents[zone] = msgspec.json.encode({**document, "Links": {"ResourceBlocks": inside}})
+    for more in ({}, GPU):
+        with pytest.raises(RedfishError) as refused:
+            recipe_of({**request, **more}, tip)
+        (told,) = refused.value.messages
+        assert (refused.value.status, told.key) == (400, "Base.PropertyValueConflict")
+        assert told.related == ("#/Links/ResourceBlocks/0",)
+
+
+@pytest.mark.parametrize(
+    "name", ["MaxLatencyNanoseconds", "MinBandwidthMegabytesPerSecond", "MemoryPolicy"]
+)
+def test_a_wish_of_the_system_that_named_blocks_are_not_held_to_is_told(name: str) -> None:
+    value = "Spread" if name == "MemoryPolicy" else 1
+    told = refused_of({**body("gpu1", "h2"), "Oem": {"RedfishFM": {name: value}}})
+    assert told == [("Base.PropertyValueConflict", (f"#/Oem/RedfishFM/{name}",))]
+
+
+def test_a_distance_is_not_asked_of_wishes_and_passed_over_for_named_devices() -> None:
+    told = refused_of({**body("gpu1", "h2"), **GPU, **FAR})
+    assert told == [("Base.PropertyValueConflict", ("#/Oem/RedfishFM/MaxLatencyNanoseconds",))]
+    assert recipe_of({**body("h2"), **GPU, **FAR}, a_pod()).host == f"{SYSTEMS}/h2"
+
+
+def test_a_wish_of_the_system_that_no_member_heeds_is_told() -> None:
+    told = refused_of({**GPU, "Oem": {"RedfishFM": {"MemoryPolicy": "Spread"}}})
+    assert told == [("Base.PropertyUnknown", ("#/Oem/RedfishFM/MemoryPolicy",))]

@@ -178,3 +178,16 @@ def test_apply_needs_a_manifest_or_a_reservation_that_has_one() -> None:
 def test_an_action_that_is_not_ours_is_refused() -> None:
     error = refusal(lambda: a_pod().act(SERVICE, "CompositionService.Other"))
     assert error.messages[0].key == "Base.ActionNotSupported"
+
+
+def test_no_manifest_describes_more_than_one_step_can_meet() -> None:
+    member = {"@Redfish.RequestedCount": 1, "ProcessorType": "GPU"}
+    wishes = {"Processors": {"Members": [member] * 64}}
+    stanzas = [stanza(str(number), **wishes) for number in range(5)]
+    error = refusal(lambda: compose(a_pod(), "Preview", *stanzas))
+    assert (error.status, len(error.messages)) == (400, 1)
+    (told,) = error.messages
+    assert told.key == "Base.PropertyValueOutOfRange"
+    assert told.related == ("#/Manifest/Stanzas/4/Request",)
+    least = refusal(lambda: compose(a_pod(), "Preview", *stanzas[:4]))
+    assert "Base.PropertyValueOutOfRange" not in {each.key for each in least.messages}

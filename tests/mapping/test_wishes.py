@@ -144,7 +144,11 @@ def test_the_budget_of_the_system_binds_the_whole_request() -> None:
 
 WRONG = {
     "too many": (of("Memory", {**MEMORY, "@Redfish.RequestedCount": COUNT_MAX + 1}), "OutOfRange"),
-    "no list": ({"Memory": {"Members": {"CapacityMiB": 1}}}, "Missing"),
+    "no list": ({"Memory": {"Members": {"CapacityMiB": 1}}}, "TypeError"),
+    "drives that are no list": (
+        of("Storage", {"@Redfish.RequestedCount": 1, "Drives": {"Members": {}}}),
+        "TypeError",
+    ),
     "no object": ({"Memory": {"Members": [7]}}, "TypeError"),
     "nothing in it": ({"Memory": {"Members": []}}, "Missing"),
     "not heeded": (of("Memory", {**MEMORY, "RankCount": 1}), "Unknown"),
