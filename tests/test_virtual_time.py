@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests import virtual_time
-from tests.virtual_time import Stuck, VirtualClock, run
+from tests.virtual_time import Stuck, VirtualClock, VirtualTimeLoop, run
 
 
 async def _waiting_beside_one_that_looks() -> None:
@@ -34,5 +34,20 @@ def test_as_many_jumps_as_are_allowed_are_none_too_many(monkeypatch: pytest.Monk
     async def sleeps() -> None:
         for _ in range(1000):
             await asyncio.sleep(1)
+
+    run(sleeps())
+
+
+def test_what_says_that_it_gets_on_may_take_any_number_of_jumps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(virtual_time, "JUMPS_MAX", 10)
+
+    async def sleeps() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        for _ in range(100):
+            await asyncio.sleep(1)
+            loop.came()
 
     run(sleeps())

@@ -103,6 +103,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             self._jumps = 0
             raise Stuck(f"after {self._virtual_s:.0f} s what is waited for has not come")
 
+    def came(self) -> None:
+        """Note that something has come of the jumps so far; what is long and gets on calls it."""
+        self._jumps = 0
+
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep time still while a thread works that will call back into the loop."""

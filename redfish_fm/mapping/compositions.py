@@ -410,5 +410,5 @@ def refuse_held(uri: str, tip: Tip) -> None:
     """Raise RedfishError (409) where a composition holds the resource: it is changed through it."""
     holder = tip.index.composition_holding(uri)
     if holder is not None:
-        told = messages.property_value_resource_conflict("@odata.id", uri, holder, "")
+        told = messages.property_value_resource_conflict("@odata.id", uri, holder)
         raise RedfishError(409, (told, messages.resource_in_use()))

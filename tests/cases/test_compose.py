@@ -217,6 +217,19 @@ async def test_sc_02_a_composed_system_gets_the_services_type() -> None:
 
 
 @in_virtual_time
+async def test_what_a_composition_holds_is_neither_changed_nor_deleted_by_hand() -> None:
+    """The answer names no place in a body: a DELETE has none, and a PATCH may say anything."""
+    async with a_stack() as stack:
+        system = await stack.made(SYSTEMS, system_body("host1", "gpu1"))
+        (zone,) = (await stack.get(system))["Oem"]["RedfishFM"]["Composition"]["Zones"]
+        for method, body in (("DELETE", None), ("PATCH", {"Description": "mine"})):
+            refused = await stack.ask(method, zone["@odata.id"], body)
+            assert refused.status == 409
+            assert system in refused.body.decode()
+            assert "RelatedProperties" not in refused.body.decode()
+
+
+@in_virtual_time
 async def test_zn_11_a_block_and_a_zone_belong_to_one_composition() -> None:
     async with a_stack() as stack:
         first = await stack.made(SYSTEMS, system_body("host1", "gpu1", Name="A"))

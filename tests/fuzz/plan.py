@@ -54,13 +54,17 @@ class Case:
 
 
 class Plan:
-    """Draws cases; `sent` counts them by (method, template), to send each often enough."""
+    """Draws cases; `sent` counts them by (method, template), to send each often enough.
 
-    def __init__(self, seed: int, surface: Surface, login: str) -> None:
+    Without `streams`, no event stream is asked for, which ends when its reader does.
+    """
+
+    def __init__(self, seed: int, surface: Surface, login: str, *, streams: bool = True) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - chance, not secrets
         self.surface = surface
         self.bodies = Bodies(self.rng, surface, login)
         self.events = Events(self.rng, surface)
+        self._streams = streams
         self.sent: Counter[tuple[str, str]] = Counter()
         self.crowded = False
         """Whether what is needed can not be made; whoever makes room sets it back."""
@@ -176,7 +180,7 @@ class Plan:
 
     def _stream(self, user: str | None) -> Case | None:
         """Return a request to read events as they come."""
-        asked = self.events.stream()
+        asked = self.events.stream() if self._streams else None
         if asked is None:
             return None
         uri, query, headers = asked

@@ -30,6 +30,7 @@ from tests.fuzz.surface import Surface
 from tests.fuzz.surroundings import Receivers, heard, with_certificates
 from tests.redfish.house import ACCOUNTS, PASSWORD
 from tests.sim.isolation import broken
+from tests.virtual_time import VirtualTimeLoop
 
 HANG_S = 120.0
 """Virtual time in which every request must be answered."""
@@ -50,7 +51,7 @@ _TIDY = (*_HOLDING, "EndpointGroups", "AddressPools", "Endpoints", "MemoryChunks
 _FEW = ("Subscriptions",)
 """Of these no more than FEW_MAX at once: each costs with every change."""
 FEW_MAX = 8
-SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService")
+SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService", f"{ROOT}/EventService")
 NO_SETTINGS = b"{}"
 LASTING = 0.1
 """Chance that such settings end with a request."""
@@ -125,6 +126,9 @@ class Run:
 
     async def step(self) -> None:
         """Send one case and judge the answer."""
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualTimeLoop):
+            loop.came()
         case = self.plan.next()
         self.report.writable |= {(case.method, case.template)} & self.surface.writable()
         headers = await self._headers(case)
@@ -344,7 +348,7 @@ class Run:
             await self._learn(Case("GET", uri), uri, must=True)
 
     async def _reset_settings(self) -> None:
-        """Let no setting that locks everybody out last for long."""
+        """Let no setting that locks everybody out, or tells nobody anything, last for long."""
         overlays = self.stack.kernel.published.state.spaces[Space.OVERLAY]
         changed = [uri for uri in SETTINGS if overlays.get(uri, NO_SETTINGS) != NO_SETTINGS]
         edits = tuple(Edit(Space.OVERLAY, uri, overlays[uri], NO_SETTINGS) for uri in changed)

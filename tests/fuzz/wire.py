@@ -120,7 +120,7 @@ class Wire:
 
     async def run(self, requests: int) -> WireReport:
         """Send `requests` requests, half of them malformed; return what came of them."""
-        plan = Plan(self._seed, await surface_of(self.stack), PASSWORD)
+        plan = Plan(self._seed, await surface_of(self.stack), PASSWORD, streams=False)
         server = HttpServer(
             self.stack.service.handle, self.stack.service.transport_error, limits=LIMITS
         )

@@ -82,7 +82,8 @@ def test_what_is_in_no_block_is_registered_once() -> None:
     tip.index.remove_block(block("gpu3"))
     del tip.facts.blocks[block("gpu3")]
     unit = "/redfish/v1/Chassis/gpu3/PCIeDevices/gpu3"
-    wish = {"ResourceBlockType": ["Processor"], "Processors": links(unit)}
+    processors = (tip.document(block("gpu3")) or {})["Processors"]
+    wish = {"ResourceBlockType": ["Processor"], "Processors": processors}
     uri = make(tip, wish)
     assert tip.index.blocks[uri].units == {unit}
     assert read_block(uri, tip.document(uri) or {}, tip.facts).units == {unit}
