@@ -20,7 +20,7 @@ from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.subscriptions import ended, stream_opened
-from redfish_fm.mapping.uris import SUBSCRIPTIONS
+from redfish_fm.mapping.uris import EVENT_SERVICE, SUBSCRIPTIONS
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.events import Event, Position, event_id, made_event
@@ -163,7 +163,7 @@ class Streams:
     async def open(self, wish: StreamWish) -> Stream:
         """Return a new stream, whose EventDestination is made. Raises RedfishError (503)."""
         if not self._enabled():
-            raise RedfishError(503, (messages.service_disabled(SUBSCRIPTIONS),))
+            raise RedfishError(503, (messages.service_disabled(EVENT_SERVICE),))
         if len(self._open) + self._opening >= self._limit:
             raise RedfishError(503, (messages.event_subscription_limit_exceeded(),))
 

@@ -11,7 +11,7 @@ from redfish_fm.fabric.block_rules import OUT_OF_USE, holders_outside
 from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
-from redfish_fm.fabric.values import Connection, VppbGrant, Zone
+from redfish_fm.fabric.values import Connection, VppbGrant, Zone, ZoneType
 from redfish_fm.mapping.read_compositions import UNASSIGNED
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
@@ -121,11 +121,18 @@ def blocks_of_endpoints(index: FabricIndex, endpoints: Set[str]) -> set[str]:
 def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
     """Return the endpoints that a value comes to mean otherwise, whose links stay as they are.
 
-    Those of a Default zone that routes from now on, or no more, and those that a Connection names
-    by groups.
+    Those of a Default zone that routes from now on, or no more, or to others; those that a
+    Connection names by groups, and all targets of one that grants them to others or in parts.
     """
     if isinstance(pre, Zone) and isinstance(post, Zone):
-        return set() if pre.routing is post.routing else {*pre.endpoints, *post.endpoints}
+        return set() if _same_reach(pre, post) else {*pre.endpoints, *post.endpoints}
+    if isinstance(pre, Connection) and isinstance(post, Connection):
+        before, after = (
+            (each.initiators, each.initiator_groups, each.by_parts) for each in (pre, post)
+        )
+        if before != after:
+            targets = {*pre.targets, *post.targets}
+            return targets | endpoints_meant(index, pre, None) | endpoints_meant(index, post, None)
     named = [
         group
         for value in (pre, post)
@@ -134,6 +141,13 @@ def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
     ]
     known = (index.groups[name] for name in named if name in index.groups)
     return {endpoint for group in known for endpoint in group.endpoints}
+
+
+def _same_reach(pre: Zone, post: Zone) -> bool:
+    """Return whether those that stay in a zone have there what they had."""
+    if pre.routing is not post.routing:
+        return False
+    return post.zone_type is not ZoneType.DEFAULT or pre.endpoints == post.endpoints
 
 
 def blocks_by_hand(index: FabricIndex, grant: VppbGrant | None) -> set[str]:

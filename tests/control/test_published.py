@@ -95,6 +95,21 @@ def test_after_any_edits_every_representation_equals_a_fresh_render(data) -> Non
     assert everything(published) == everything(fresh)
 
 
+def test_a_connection_that_loses_its_initiators_lets_the_blocks_of_all_its_targets_go() -> None:
+    published = a_published()
+    uri = "/redfish/v1/Fabrics/PCIe/Connections/c"
+    block = "/redfish/v1/CompositionService/ResourceBlocks/gpu1"
+    targets = {"TargetEndpoints": links(pcie("gpu1"))}
+    held = document(
+        uri, "Connection", Links={"InitiatorEndpoints": links(pcie("host1-1")), **targets}
+    )
+    apply(published, put(uri, held))
+    assert shown(published, block)["Pool"] == "Unassigned"
+    left = document(uri, "Connection", Links={"InitiatorEndpoints": [], **targets})
+    apply(published, put(uri, left, held))
+    assert shown(published, block)["Pool"] == "Free"
+
+
 def test_what_nothing_touched_is_not_rendered_again() -> None:
     published = a_published()
     everything(published)

@@ -349,6 +349,7 @@ async def test_where_events_are_switched_off_streams_end_and_none_begins() -> No
             await listen(stack)
         assert caught.value.status == 503
         assert caught.value.messages[0].key == "Base.ServiceDisabled"
+        assert caught.value.messages[0].args == ("/redfish/v1/EventService",)
 
 
 @in_virtual_time

@@ -21,8 +21,11 @@ _NAME = re.compile(r"\{(\w+)\}")
 _URL = os.environ["FUZZ_URL"]
 _GOOD = 0.7
 """Share of bodies that name what there is; the others are as schemathesis makes them."""
-_ITSELF = "/Managers/FabricManager/Actions/"
-"""Actions on the service's own manager, which restart it: what is asked then has no answer."""
+_ITSELF = (
+    "/Managers/FabricManager/Actions/",
+    f"/AccountService/Accounts/{os.environ['FUZZ_USER']}",
+)
+"""What is left alone: actions that restart the service, and the account that all is asked by."""
 _SETTINGS = {
     f"{ROOT}/AccountService": {"AccountLockoutThreshold": 5},
     f"{ROOT}/SessionService": {"SessionTimeout": 600},
@@ -37,7 +40,7 @@ _FIRST = (
 """What others need: without them no connection can be made."""
 _RELEARN = 1000
 """After so many requests all is read anew: much has come and gone meanwhile."""
-_ALIKE, _READ_ONLY = 200, 6
+_ALIKE, _READ_ONLY = 200, 40
 """So many of all that fits one template are read, and of what nobody writes to: logs are long."""
 _COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
 _MADE_BY = {
@@ -105,12 +108,13 @@ class World:
         if self.asked % _RELEARN == 0:
             self.crawl()
         known = self.surface.members(template, method)
+        if method not in ("GET", "HEAD"):
+            known = [uri for uri in known if not any(part in uri for part in _ITSELF)]
         if (method == "DELETE" or not known) and self._vain[template] < _TRIES:
             made = self.make(template)
             if made is not None:
                 return made
             self._vain[template] += 1
-        known = [uri for uri in known if _ITSELF not in uri]
         return self.rng.choice(known) if known else None
 
     def make(self, template: str) -> str | None:
