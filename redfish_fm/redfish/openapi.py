@@ -14,7 +14,7 @@ from redfish_fm import __version__
 from redfish_fm.redfish.catalog import Catalog, TypeInfo
 from redfish_fm.redfish.excerpt import excerpt_of
 from redfish_fm.redfish.headers import JSON, YAML
-from redfish_fm.redfish.query import LEVELS_MAX
+from redfish_fm.redfish.query import LEVELS_MAX, NUMBER_MAX
 from redfish_fm.redfish.request_schemas import action_schema, create_schema, patch_schema
 from redfish_fm.redfish.routes import Route, Routes
 from redfish_fm.redfish.select import PATTERN as SELECT
@@ -29,6 +29,7 @@ _PLAIN = re.compile(r"[A-Za-z]\w{3,}")
 _NO_PLAIN = frozenset({"true", "false", "null"})
 _ERROR = {"$ref": "#/components/responses/Error"}
 _COLLECTION_QUERY = ("filter", "top", "skip", "only")
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": NUMBER_MAX}
 _QUERY: Document = {
     "expand": {
         "name": "$expand",
@@ -37,8 +38,8 @@ _QUERY: Document = {
     "excerpt": {"name": "excerpt", "allowEmptyValue": True, "schema": {"const": ""}},
     "filter": {"name": "$filter", "schema": {"type": "string", "minLength": 1}},
     "select": {"name": "$select", "schema": {"type": "string", "pattern": f"^{SELECT}$"}},
-    "top": {"name": "$top", "schema": {"type": "integer", "minimum": 0}},
-    "skip": {"name": "$skip", "schema": {"type": "integer", "minimum": 0}},
+    "top": {"name": "$top", "schema": _NUMBER},
+    "skip": {"name": "$skip", "schema": _NUMBER},
     "only": {"name": "only", "allowEmptyValue": True, "schema": {"const": ""}},
 }
 _SUMMARIES = {

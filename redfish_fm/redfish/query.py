@@ -29,6 +29,8 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 _DIGITS_MAX = 15
 """Longer numbers are out of range: no collection has that many members, and some JSON readers
 would not keep them exactly."""
+NUMBER_MAX = 10**_DIGITS_MAX - 1
+"""The largest $top and $skip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def _read_number(name: str, text: str) -> int:
     if _WHOLE_NUMBER.fullmatch(text) is None:
         raise _Wrong(messages.query_parameter_value_type_error(text, name))
     if text[0] == "-" or len(text) > _DIGITS_MAX:
-        allowed = f"0 to {10**_DIGITS_MAX - 1}"
+        allowed = f"0 to {NUMBER_MAX}"
         raise _Wrong(messages.query_parameter_out_of_range(text, name, allowed))
     return int(text)
 

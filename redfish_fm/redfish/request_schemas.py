@@ -58,8 +58,26 @@ def create_schema(info: TypeInfo) -> Schema:
 
 def patch_schema(info: TypeInfo) -> Schema:
     """Return the body of a PATCH, whatever the origin: one resource may take less than another."""
-    schema = _at_paths(info, info.writable_here | info.overlay_here, ())
+    schema: Schema = _patched(_at_paths(info, info.writable_here | info.overlay_here, ()))
     return schema if info.create is None else _described(schema, info.create)
+
+
+def _patched(schema: Any) -> Any:
+    """Let null remove an element, or what a client keeps under a name of Oem; {} keeps an element
+    (DSP0266 "PATCH on array properties")."""
+    if schema == _OEM:
+        return {**_OEM, "additionalProperties": {"type": ["object", "null"]}}
+    if isinstance(schema, list):
+        return [_patched(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _patched(below) for name, below in schema.items()}
+    if "array" in schema.get("type", ()):
+        found["items"] = {"anyOf": [found["items"], *_IN_PLACE]}
+    return found
+
+
+_IN_PLACE: tuple[Schema, ...] = ({"type": "null"}, {"type": "object", "maxProperties": 0})
 
 
 def _described(schema: Schema, table: CreateTable) -> Schema:

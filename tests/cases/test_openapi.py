@@ -167,6 +167,16 @@ async def test_its_query_parameters_are_those_that_are_evaluated() -> None:
             assert unknown.status == 501
 
 
+@in_virtual_time
+async def test_top_and_skip_are_described_as_far_as_they_are_read() -> None:
+    most = document()["components"]["parameters"]["top"]["schema"]["maximum"]
+    assert document()["components"]["parameters"]["skip"]["schema"]["maximum"] == most
+    async with a_stack() as stack:
+        for name in ("$top", "$skip"):
+            assert (await stack.ask("GET", f"{PCIE_ZONES}?{name}={most}")).status == 200
+            assert (await stack.ask("GET", f"{PCIE_ZONES}?{name}={most + 1}")).status == 400
+
+
 @pytest.mark.parametrize(
     "text",
     ["Id", "Id,Name", " Id , Name ", "Status/State", "@odata.id", "", ",", "Id,", "a//b", "*"],
@@ -236,6 +246,7 @@ def test_operations_have_names_of_their_own() -> None:
         ("Zone", {"Links": {"Bogus": []}}),
         ("Zone", {"Oem": {"Contoso": {"a": 1}}}),
         ("Zone", {"Oem": {"Contoso": 1}}),
+        ("Zone", {"Oem": {"Contoso": None}}),
         ("Endpoint", {}),
         ("Connection", connection_body(MemoryChunkInfo=[{"Bogus": 1}])),
         ("ManagerAccount", {"UserName": "x"}),
@@ -265,7 +276,20 @@ def test_a_body_fits_its_schema_where_the_service_finds_no_fault(type_name: str,
 
 
 @pytest.mark.parametrize(
-    "body", [{"Name": "x"}, {"Id": "x"}, {"Links": {"Endpoints": []}}, {"Bogus": 1}, {"Name": None}]
+    "body",
+    [
+        {"Name": "x"},
+        {"Id": "x"},
+        {"Links": {"Endpoints": []}},
+        {"Bogus": 1},
+        {"Name": None},
+        {"Links": {"Endpoints": [None, {}, {"@odata.id": "/x"}]}},
+        {"Links": {"Endpoints": [{"Bogus": 1}]}},
+        {"Oem": {"Contoso": {"a": None}}},
+        {"Oem": {"Contoso": None}},
+        {"Links": {"Oem": {"Contoso": None}}},
+        {"Oem": {"Contoso": 1}},
+    ],
 )
 def test_a_patch_fits_its_schema_where_the_service_finds_no_fault(body: Any) -> None:
     fits = body_schema("Zone.Update").is_valid(body)

@@ -23,7 +23,7 @@ _POLL_S = 0.25
 
 
 def two_hosts(client: Client) -> list[str]:
-    """Fill `two-hosts` with every kind of thing; the last Task runs while the validator reads.
+    """Fill `two-hosts` with every kind of thing; the last Tasks run while the validator reads.
 
     The service must answer at once (sync_budget_s 0) and be slow (SLOW_TIME_SCALE).
     """
@@ -37,7 +37,9 @@ def two_hosts(client: Client) -> list[str]:
     cancelled = _task(client("POST", f"{cxl}/Zones", other))
     zones = _members(client, f"{cxl}/Zones?$filter=ZoneType%20ne%20'Default'")
     finished = [cancelled, _task(client("DELETE", zones[-1]))]
-    chunk = "/redfish/v1/Chassis/mem1/MemoryDomains/0/MemoryChunks/1"
+    chunk, second = (
+        f"/redfish/v1/Chassis/mem1/MemoryDomains/{number}/MemoryChunks/1" for number in (0, 1)
+    )
     finished.append(_task(client("POST", f"{cxl}/Connections", _memory(host, lds[0], chunk))))
     states = [_ended(client, task) for task in finished]
     assert states == ["Cancelled", "Completed", "Completed"], states
@@ -46,8 +48,17 @@ def two_hosts(client: Client) -> list[str]:
     devices = (f"{pcie}/Endpoints/{name}" for name in ("gpu1", "gpu2", "nvme1", "nvme2"))
     body = zone_body(f"{pcie}/Endpoints/host1-1", *devices, Name="Devices of host 1")
     running = _task(client("POST", f"{pcie}/Zones", body))
-    assert client.get(running)["TaskState"] == "Running"
-    return [*made, running, *_members(client, f"{pcie}/Zones")]
+    lasting = _scrubbing(client, f"{cxl}/Connections", _memory(host, lds[1], second))
+    assert {client.get(task)["TaskState"] for task in (running, lasting)} == {"Running"}
+    return [*made, running, lasting, *_members(client, f"{pcie}/Zones")]
+
+
+def _scrubbing(client: Client, collection: str, body: dict[str, Any]) -> str:
+    """Make a connection and delete it: its memory is scrubbed, which takes minutes here."""
+    made = _task(client("POST", collection, body))
+    assert _ended(client, made) == "Completed"
+    (connection,) = client.get(made)["Links"]["CreatedResources"]
+    return _task(client("DELETE", connection["@odata.id"]))
 
 
 def _subscriptions(client: Client) -> list[str]:

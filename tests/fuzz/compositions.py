@@ -83,8 +83,10 @@ class Compositions:
 
     def block(self, uri: str) -> Body:
         """Return the body of a POST that makes a block of free ones, or of what is in none."""
-        if self._rng.random() < 0.2:
-            return self._registered()
+        return self._registered() if self._rng.random() < 0.2 else self._of_blocks()
+
+    def _of_blocks(self) -> Body:
+        """Return a block of one or two free ones."""
         known = [each for each in self._blocks(computing=False) if not self._is_made(each)]
         chosen = self._rng.sample(known, min(len(known), self._rng.choice((1, 1, 2))))
         links = {"SupplyingResourceBlocks": [{"@odata.id": each} for each in chosen]}
@@ -122,12 +124,12 @@ class Compositions:
             name = self._rng.choice(reserved).rpartition("/")[2]
             return {**body, "RequestType": "Apply", "ReservationId": name}
         count = self._rng.choice((1, 1, 1, 2))
-        stanzas = [{**self._stanza(uri), "StanzaId": str(each)} for each in range(count)]
-        kind = self._rng.choice(("Preview", "Apply", "PreviewReserve"))
+        stanzas = [{**self._stanza(), "StanzaId": str(each)} for each in range(count)]
+        kind = self._rng.choice(("Preview", "Apply", "PreviewReserve", "PreviewReserve"))
         expand = self._rng.choice(("None", "Relevant", "All"))
         return {**body, "RequestType": kind, "Manifest": {"Stanzas": stanzas, "Expand": expand}}
 
-    def _stanza(self, uri: str) -> Body:
+    def _stanza(self) -> Body:
         """Return one stanza: most often of what is asked for where a host is free."""
         composed = [
             each
@@ -142,9 +144,10 @@ class Compositions:
         asked: list[tuple[str, Body]] = [
             ("ComposeSystem", self._wishes()),
             ("ComposeSystem", {"Links": {"ResourceBlocks": self._made_of()}}),
-            ("ComposeResource", self.block(uri)),
-            ("RegisterResourceBlock", self._registered()),
+            ("ComposeResource", self._of_blocks()),
         ]
+        if self._rng.random() < 0.1:
+            asked = [("RegisterResourceBlock", self._registered())]
         if composed:
             asked += [("DecomposeSystem", {"@odata.id": self._rng.choice(composed)})] * 2
         if blocks:

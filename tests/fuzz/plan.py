@@ -100,6 +100,8 @@ class Plan:
         if self.rng.random() < 0.5:
             least = min(self._ever, key=lambda each: (self._effort(each), each))
             if least in known:
+                # What takes hosts is refused for ever where nobody gives any back.
+                self.crowded |= least in _TAKES_HOSTS and self.sent[least] % CROWDED == 0
                 return least
             self._missed[least] += 1
             above = "POST", least[1].partition("/Actions/")[0].rpartition("/")[0]

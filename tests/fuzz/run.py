@@ -56,6 +56,7 @@ NO_SETTINGS = b"{}"
 LASTING = 0.1
 """Chance that such settings end with a request."""
 WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
+COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
 SUBSCRIPTIONS = f"{ROOT}/EventService/Subscriptions/"
 GIVEN_UP = ("TerminateAfterRetries", "SuspendRetries")
 _VOLATILE = ("/redfish/v1/TaskService/",)
@@ -386,10 +387,24 @@ class Run:
         if read.status != 409:
             self.surface.forget(uri)
 
+    async def _give_back(self, system: str) -> None:
+        """Take apart a composed system, and from a host what it was given."""
+        stanza = {"StanzaType": "DecomposeSystem", "Request": {"@odata.id": system}}
+        body = {
+            "RequestFormat": "Manifest",
+            "RequestType": "Apply",
+            "Manifest": {"Stanzas": [stanza]},
+        }
+        done = await self.stack.ask("POST", COMPOSE, body)
+        if done.status == 202:
+            await self._monitor(Case("POST", COMPOSE), done)
+
     async def _make_room(self) -> None:
         """Delete all that holds hosts and devices, and read anew what is free now."""
         for uri in self._made(_HOLDING):
             await self._delete(uri)
+        for uri in self.surface.of_type("ComputerSystem"):
+            await self._give_back(uri)
         for kind in ("ResourceBlock", "Zone", "ComputerSystem"):
             for uri in self.surface.of_type(kind):
                 await self._learn(Case("GET", uri), uri, must=False)

@@ -166,6 +166,8 @@ def map_case(context: Any, case: Any) -> Any:
         return case
     template, method = case.operation.path, case.method.upper()
     uri = world().path(method, template) if _NAME.search(template) else template
+    if method in ("GET", "HEAD") and case.query:
+        case.query = _allowed(dict(case.query))
     if uri is None:
         return case
     if uri != template:
@@ -179,8 +181,6 @@ def map_case(context: Any, case: Any) -> Any:
     elif method in ("POST", "PATCH"):
         if world().rng.random() < _GOOD:
             case.body = world().bodies.good(method, uri)
-    elif case.query:
-        case.query = _allowed(dict(case.query))
     return case
 
 

@@ -20,7 +20,7 @@ from tests.fuzz.surface import ROOT
 HERE = Path(__file__).parent
 NEEDED = "schemathesis>=4.32,<5"
 EXAMPLES = 12
-LASTS_S = 1800
+LASTS_S = 900
 """For all of it, each operation its share: some bodies have thousands of cases that cover them."""
 SERVED_MIN = 0.9
 """Share of the operations that must have been answered 2xx at least once."""
