@@ -178,9 +178,8 @@ def map_case(context: Any, case: Any) -> Any:
         case.path_parameters = dict(zip(_NAME.findall(template), values.groups(), strict=True))
     if template in _SETTINGS and method == "PATCH":
         case.body = _SETTINGS[template]
-    elif method in ("POST", "PATCH"):
-        if world().rng.random() < _GOOD:
-            case.body = world().bodies.good(method, uri)
+    elif method in ("POST", "PATCH") and world().rng.random() < _GOOD:
+        case.body = world().bodies.good(method, uri)
     return case
 
 
