@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
@@ -289,7 +290,9 @@ def test_the_documentation_states_values_and_defaults(repository: Path, key: str
 
 
 def serve_flags() -> set[str]:
-    return {flag for option in main.commands["serve"].params for flag in option.opts}
+    serve = main.get_command(click.Context(main), "serve")
+    assert serve is not None
+    return {flag for option in serve.params for flag in option.opts}
 
 
 SAMPLES: dict[str, tuple[str, str]] = {

@@ -6,6 +6,7 @@ are changed through it only is refused where writes are read (mapping.compositio
 
 from collections.abc import Iterator
 
+from redfish_fm.fabric import reach
 from redfish_fm.fabric.cases import Case, Finding, finding
 from redfish_fm.fabric.values import Connection, Endpoint, Rule, VppbGrant, Zone
 
@@ -36,6 +37,9 @@ def held_by_composition(case: Case) -> Iterator[Finding]:
         if holder not in (None, own) and grant.id not in told:
             told.add(grant.id)
             yield finding(Rule.COMPOSED, grant.id, holder, grant.place)
+    if isinstance(subject, Zone) and not reach.routes(subject):
+        # It has nobody: who is in it comes to be had when it routes.
+        return
     for host, cause in case.hosts().items():
         holder = case.index.composition_consuming(host)
         if holder in (None, own):

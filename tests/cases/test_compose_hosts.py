@@ -197,3 +197,22 @@ async def test_what_is_in_a_fabric_that_the_host_has_no_port_in_is_refused() -> 
             assert message["MessageArgs"][1:] == [cxl("mem2"), f"{SYSTEMS}/host1"]
             assert await everything(stack) == before
         await stack.made(SYSTEMS, of_blocks("host2", "mem2"))
+
+
+@in_virtual_time
+async def test_a_default_zone_does_not_begin_to_route_a_host_that_is_composed() -> None:
+    """Who was in it before had nobody there; routing would give the host to the zone's others."""
+    async with a_stack() as stack:
+        default = "/redfish/v1/Fabrics/CXL/Zones/Default"
+        member = {"@odata.id": "/redfish/v1/Fabrics/CXL/Endpoints/host2-2"}
+        named = await stack.ask("PATCH", default, {"Links": {"Endpoints": [member]}})
+        assert named.status == 200, named.body
+        block = {"@odata.id": "/redfish/v1/CompositionService/ResourceBlocks/host2"}
+        body = {"Name": "mine", "Links": {"ResourceBlocks": [block]}}
+        system = await stack.made("/redfish/v1/Systems", body)
+        routed = await stack.ask("PATCH", default, {"DefaultRoutingEnabled": True})
+        assert routed.status == 409, routed.body
+        assert system.encode() in routed.body
+        assert (await stack.ask("DELETE", system)).status in (200, 204)
+        routed = await stack.ask("PATCH", default, {"DefaultRoutingEnabled": True})
+        assert routed.status == 200, routed.body

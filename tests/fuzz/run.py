@@ -107,6 +107,8 @@ class Run:
         self.plan = Plan(seed, surface, PASSWORD)
         self.report = Report(seed)
         self._trace = trace
+        self._bound: set[str] = set()
+        """vPPBs that cases have changed: one that is bound by hand takes its host."""
         self._identity = self._who_may_what()
         self._sound = broken(stack.kernel.published.state.index) is None
         """An import may bring violations of its own; then new ones can not be told apart."""
@@ -267,6 +269,8 @@ class Run:
             await self._until_done(case, response)
         uri = case.uri or normal(split_target(case.target)[0])
         deleted = case.method == "DELETE" and response.status == 204
+        if "/VPPBs/" in uri:
+            self._bound.add(uri)
         if deleted:
             self.surface.forget(uri)
             if first and self.stack.kernel.published.get(uri) is not None:
@@ -384,7 +388,7 @@ class Run:
         read = await self.stack.ask("DELETE", uri)
         if read.status == 202:
             await self._monitor(Case("DELETE", uri), read)
-        if read.status != 409:
+        if read.status in (200, 202, 204, 404):
             self.surface.forget(uri)
 
     async def _give_back(self, system: str) -> None:
@@ -405,6 +409,11 @@ class Run:
             await self._delete(uri)
         for uri in self.surface.of_type("ComputerSystem"):
             await self._give_back(uri)
+        for uri in sorted(self._bound):
+            freed = await self.stack.ask("PATCH", uri, {"Links": {"Port": None}})
+            if freed.status == 202:
+                await self._monitor(Case("PATCH", uri), freed)
+        self._bound.clear()
         for kind in ("ResourceBlock", "Zone", "ComputerSystem"):
             for uri in self.surface.of_type(kind):
                 await self._learn(Case("GET", uri), uri, must=False)
