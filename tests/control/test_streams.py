@@ -232,6 +232,26 @@ async def test_one_that_comes_in_the_middle_of_a_round_misses_nothing_and_hears_
 
 
 @in_virtual_time
+async def test_one_that_comes_before_a_round_is_not_told_of_what_was_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "GATHER_S", 30.0)
+    async with a_stack() as stack:
+        heard = await listen(stack)
+        await stack.made(ZONES, {"Name": "begins a rest"})
+        await asyncio.sleep(1)
+        before = await stack.made(ZONES, {"Name": "before"})
+        newcomer = await listen(stack)
+        after = await stack.made(ZONES, {"Name": "after"})
+        await asyncio.sleep(40)
+        assert len(heard.reader.told_of(before)) == len(heard.reader.told_of(after)) == 2
+        assert newcomer.reader.told_of(before) == []
+        assert len(newcomer.reader.told_of(after)) == 2
+        await heard.close()
+        await newcomer.close()
+
+
+@in_virtual_time
 async def test_each_stream_is_an_event_destination_for_as_long_as_it_lasts() -> None:
     async with a_stack() as stack:
         wish = stream_filter("RegistryPrefix eq 'Fabric'", {})
