@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.fabric.binding import wanted_by_connection
-from redfish_fm.fabric.reach import connection_parts, initiators_of, targets_of
+from redfish_fm.fabric.reach import connection_parts, initiators_of
 from redfish_fm.fabric.values import Connection
 from redfish_fm.fabric.zoning import check_connection, check_connection_removal
 from redfish_fm.mapping import connection_form, refusals
@@ -19,6 +19,7 @@ from redfish_fm.mapping.judging import Change, Document, DocumentRules, link_par
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_connection
 from redfish_fm.mapping.resources import stored
+from redfish_fm.mapping.resting import task_below
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write
@@ -153,12 +154,9 @@ def _refuse_doubtful(connection: Connection, old: Connection | None, tip: Tip) -
         task = tip.busy(part)
         if task is not None and part not in known:
             raise refusals.busy(task)
-    for initiator in initiators_of(connection, tip.index):
-        for target in targets_of(connection, tip.index):
-            common = frozenset(tip.index.common_zones(initiator, target))
-            tasks = sorted(task for zone in common if (task := tip.busy(zone)) is not None)
-            if common and len(tasks) == len(common):
-                raise refusals.busy(tasks[0])
+    task = task_below(connection, tip)
+    if task is not None:
+        raise refusals.busy(task)
 
 
 def _places(connection: Connection) -> dict[str, str]:

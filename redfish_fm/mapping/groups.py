@@ -4,7 +4,7 @@ Pure. Redfish: EndpointGroup.v1_3_4. A group stands for its endpoints in every C
 names it; so a change of its members is a change of all these connections, in one commit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from redfish_fm.fabric.binding import wanted_by_connection
@@ -23,6 +23,7 @@ from redfish_fm.mapping.judging import (
     unless_busy,
 )
 from redfish_fm.mapping.read import members, read_group
+from redfish_fm.mapping.resting import task_below
 from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
@@ -55,9 +56,20 @@ def _judge(change: Change, tip: Tip) -> Draft:
         ways=ways_of(group.endpoints, tip.index),
         told=told,
     )
-    # A connection under change may still be taken back.
+    return unless_busy(
+        _task_in_the_way(group, old, sorted(holders), tip), lambda: to_draft(grant, tip)
+    )
+
+
+def _task_in_the_way(
+    group: EndpointGroup, old: EndpointGroup | None, holders: Sequence[str], tip: Tip
+) -> str | None:
+    """Return the Task of a connection under change, or of what a new member would rest on."""
     busy = next((task for uri in holders if (task := tip.busy(uri)) is not None), None)
-    return unless_busy(busy, lambda: to_draft(grant, tip))
+    if busy is not None or (old is not None and set(group.endpoints) <= set(old.endpoints)):
+        return busy
+    below = (task_below(_with(group, uri, tip.index), tip) for uri in holders)
+    return next((task for task in below if task is not None), None)
 
 
 RULES = DocumentRules(

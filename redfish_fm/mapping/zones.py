@@ -27,6 +27,7 @@ from redfish_fm.mapping.judging import (
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.read import read_zone
 from redfish_fm.mapping.resources import stored
+from redfish_fm.mapping.resting import task_left
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
@@ -51,7 +52,7 @@ def _remove(uri: str, document: Document, tip: Tip) -> Draft:
         raise refusals.kept()
     violations = tuple(check_zone_removal(tip.index, uri))
     grant = Grant(OutcomeKind.DELETED, uri, zone.fabric, None, frozenset(), violations=violations)
-    draft = to_draft(grant, tip)
+    draft = unless_busy(task_left(zone, None, tip), lambda: to_draft(grant, tip))
     let_go = (
         *links_taken_out(uri, tip, tip.index.zones_above(uri), "ContainsZones"),
         *links_taken_out(uri, tip, tip.linked_by(uri, "/Links/AddressPools"), "Zones"),
@@ -114,6 +115,8 @@ def _judge(change: Change, tip: Tip) -> Draft:
         **(_of_members(zone, old, tip) if zone.endpoints else {}),
     )
     task = _busy_part(zone, old, tip) if zone.zones else None
+    if task is None and old is not None:
+        task = task_left(old, zone, tip)
     if task is None:
         return to_draft(grant, tip)
     return unless_busy(task, lambda: to_draft(grant, tip))
