@@ -1,22 +1,22 @@
 """The OpenAPI document (3.1) of what is served. Pure.
 
-Made from the same tables that answer requests: routes, creatable and writable properties, actions.
-Holds the templates of what is there and of what can be made there, and none besides. Resources
-are described by their type and a reference to its published schema; that schema is not repeated.
+Made from the routes that are really taken (redfish.served_routes) and the tables that answer
+requests: creatable and writable properties, parameters of actions. Resources are described by
+their type and a reference to its published schema; that schema is not repeated.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from redfish_fm import __version__
 from redfish_fm.redfish.catalog import Catalog, TypeInfo
 from redfish_fm.redfish.excerpt import excerpt_of
-from redfish_fm.redfish.headers import JSON, YAML
+from redfish_fm.redfish.headers import EVENT_STREAM, JSON, YAML
 from redfish_fm.redfish.query import LEVELS_MAX, NUMBER_MAX
 from redfish_fm.redfish.request_schemas import action_schema, create_schema, patch_schema
-from redfish_fm.redfish.routes import Route, Routes
+from redfish_fm.redfish.routes import Route
 from redfish_fm.redfish.select import PATTERN as SELECT
 from redfish_fm.redfish.targets import PUBLIC
 
@@ -51,18 +51,14 @@ _SUMMARIES = {
 }
 
 
-TypeOf = Callable[[str], str | None]
-"""Gives the type of the resource at a URI, "Zone" style, or None."""
-
-
 def openapi(
-    catalog: Catalog, uris: Iterable[str], type_of: TypeOf, documents: Iterable[tuple[str, str]]
+    catalog: Catalog, routes: Iterable[Route], documents: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the document as YAML, of a service that serves `uris` (no trailing slash).
+    """Return the document as YAML, of a service that takes `routes` and no other.
 
     `documents` are URI and media type of what is served besides resources.
     """
-    return _Maker(catalog).make(served_routes(catalog, uris, type_of), documents)
+    return _Maker(catalog).make(routes, documents)
 
 
 class _Maker:
@@ -143,13 +139,28 @@ class _Maker:
                 return {"responses": _answers("204", "202")}
 
     def _monitor(self, uri: str) -> Document:
+        read = {**_answers("202", "204"), "200": _RESOURCE, "201": _RESOURCE}
+        unread = {status: {"description": "Only headers"} for status in ("200", "201")}
+        summary, tags = "how a write ended", ["Task"]
         return {
             **self._parameters_of(uri),
             "get": {
                 "operationId": _operation_id("get", uri),
-                "summary": "Read how a write ended",
-                "tags": ["Task"],
-                "responses": {**_answers("202", "204"), "200": _RESOURCE, "201": _RESOURCE},
+                "summary": f"Read {summary}",
+                "tags": tags,
+                "responses": read,
+            },
+            "head": {
+                "operationId": _operation_id("head", uri),
+                "summary": f"Read the headers of {summary}",
+                "tags": tags,
+                "responses": {**read, **unread},
+            },
+            "delete": {
+                "operationId": _operation_id("delete", uri),
+                "summary": "Call a write off that has not ended, or forget how it ended",
+                "tags": tags,
+                "responses": _answers("204", "202"),
             },
         }
 
@@ -184,28 +195,6 @@ class _Maker:
             }
         found = [{"$ref": f"#/components/parameters/{name}"} for name in names]
         return {"parameters": found} if found else {}
-
-
-def served_routes(catalog: Catalog, uris: Iterable[str], type_of: TypeOf) -> Iterator[Route]:
-    """Yield the routes of all templates that `uris` fit, and of what collections can hold.
-
-    What stands where no schema places it is a route of its own; types nobody published are none.
-    """
-    routes = Routes(catalog)
-    served: dict[str, TypeInfo] = {}
-    for uri in uris:
-        template = catalog.template_of(uri) or uri
-        if template not in served:
-            info = catalog.type_of(uri) or catalog.types.get(type_of(uri) or "")
-            if info is not None:
-                served[template] = info
-    for template, info in list(served.items()):
-        member = catalog.types.get(info.member or "")
-        for below in () if member is None else (*member.uris, *member.uris_deprecated):
-            if below.rpartition("/")[0] == template and member is not None:
-                served[below] = member
-    for template, info in sorted(served.items()):
-        yield from routes.at(template, info)
 
 
 def as_yaml(value: Any) -> bytes:
@@ -251,18 +240,22 @@ def _operation_id(method: str, uri: str) -> str:
 
 def _plain_document(uri: str, media: str) -> Document:
     public: Document = {"security": []} if uri in PUBLIC else {}
-    content = {media: {"schema": {"type": "object" if media in (JSON, YAML) else "string"}}}
-    found = {
-        "operationId": _operation_id("get", uri.replace("$", "")),
-        "summary": "Read",
-        "tags": ["Service"],
-        **public,
-        "responses": {
-            "200": {"description": "The document", "content": content},
-            **_answers("304"),
-        },
-    }
-    return {"get": found}
+    shape = {"schema": {"type": "object" if media in (JSON, YAML) else "string"}}
+    # What goes on and on has no tag to ask again by.
+    unchanged = () if media == EVENT_STREAM else ("304",)
+    found: Document = {}
+    for method in ("get", "head"):
+        response: Document = {"description": "The document"}
+        if method == "get":
+            response["content"] = {media: shape}
+        found[method] = {
+            "operationId": _operation_id(method, uri.replace("$", "")),
+            "summary": _SUMMARIES[method].removesuffix(" of"),
+            "tags": ["Service"],
+            **public,
+            "responses": {"200": response, **_answers(*unchanged)},
+        }
+    return found
 
 
 def _type_schema(info: TypeInfo) -> Document:

@@ -50,6 +50,10 @@ class Resources:
         table = self._table_at(uri)
         return self._view.exists(uri) if table is None else table.get(uri) is not None
 
+    def is_table(self, uri: str) -> bool:
+        """Return whether what is in the collection at `uri` comes and goes by itself."""
+        return uri in self._tables
+
     def _told(self, uri: str, found: Representation | None) -> Representation | None:
         """Return what is told here of a resource that the view may have."""
         table = self._table_at(uri)

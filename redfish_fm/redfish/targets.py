@@ -7,10 +7,11 @@ resource is.
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.action_documents import actions_in
 from redfish_fm.redfish.catalog import ActionInfo, Catalog, TypeInfo
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.etag import content_tag, join
@@ -69,6 +70,15 @@ class Target:
         return self.found
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one resource takes: methods, and actions by what stands behind /Actions/."""
+
+    info: TypeInfo
+    methods: tuple[str, ...]
+    actions: frozenset[str] = frozenset()
+
+
 def normal(path: str) -> str:
     """Return `path` without the one trailing slash that is tolerated."""
     return path[:-1] if path.endswith("/") else path
@@ -103,12 +113,43 @@ class Targets:
     def documents(self) -> list[tuple[str, str]]:
         """URI and media type of everything that is served besides resources, by URI."""
         fixed = {uri: target.media for uri, target in self._documents.items()}
-        return sorted({**fixed, SERVICE_DOCUMENT: JSON, OPENAPI: YAML}.items())
+        streams = {
+            uri: EVENT_STREAM
+            for uri, service in self._streams.items()
+            if self._resources.exists(service)
+        }
+        return sorted({**fixed, **streams, SERVICE_DOCUMENT: JSON, OPENAPI: YAML}.items())
 
-    def type_at(self, uri: str) -> str | None:
-        """Return the type of the resource at `uri`, or None where there is none."""
+    def offer_at(self, uri: str) -> Offer | None:
+        """Return what the resource at `uri` takes, or None where none of a known type is."""
         found = self._resources.describe(uri)
-        return None if found is None else found.type_name
+        info = None if found is None else self._catalog.types.get(found.type_name)
+        if found is None or info is None:
+            return None
+        shown = self._resources.get(uri) if info.row.actions else None
+        actions = frozenset() if shown is None else actions_in(shown, info)
+        return Offer(info, self._methods(found, info), actions)
+
+    def offer_of_member(self, collection: str) -> Offer | None:
+        """Return what a member will take that comes to a collection; None where none will come.
+
+        Members come by POST, from a table, or, like Tasks, as something else asks for them.
+        """
+        found = self._resources.describe(collection)
+        info = None if found is None else self._catalog.types.get(found.type_name)
+        member = self._catalog.types.get(str(info.member)) if info is not None else None
+        if found is None or info is None or member is None:
+            return None
+        if self._resources.is_table(collection):
+            return Offer(member, _resource_methods(member, Origin.SERVICE))
+        if "POST" in self._methods(found, info):
+            if member.create and self._catalog.template_of(collection) in member.create.elsewhere:
+                return None
+            supported = (action.path for action in member.actions.values() if action.supported)
+            return Offer(member, _resource_methods(member, Origin.WANTED), frozenset(supported))
+        if member.deletable_here and member.create is None:
+            return Offer(member, _resource_methods(member, Origin.SERVICE))
+        return None
 
     def describe_by(self, openapi: bytes) -> None:
         """Serve `openapi` as the OpenAPI document."""

@@ -30,7 +30,7 @@ class Bodies:
         self._login = login
         self._surface = surface
         self._count = 0
-        composed = Compositions(rng, surface)
+        self.composed = composed = Compositions(rng, surface)
         events = Events(rng, surface)
         self._recipes: dict[str, Callable[[str], Body]] = {
             "Zone.Create": self._zone,
@@ -63,6 +63,8 @@ class Bodies:
             "EventDestination.Update": events.changed,
             "EventDestination.ResumeSubscription.Parameters": events.resumed,
             "EventService.SubmitTestEvent.Parameters": events.test_event,
+            "LogService.ClearLog.Parameters": self._clear,
+            "CompositionService.Update": composed.settings,
         }
 
     def good(self, method: str, uri: str) -> Body:
@@ -214,11 +216,10 @@ class Bodies:
         volumes = self._surface.of_type("Volume", "/redfish/v1/Storage/")
         fabric = self._surface.tree.get(self._fabric(uri), {}).get("FabricType")
         if fabric == "NVMeOverFabrics" and volumes:
-            hosts = self._pick(self._ends(uri, "Initiator"), 1)
-            row = {"Volume": {"@odata.id": self._rng.choice(volumes)}}
+            hosts = self._pick(self._to_zone(uri), 1)
             return {
                 "ConnectionType": "Storage",
-                "VolumeInfo": [{**row, "AccessCapabilities": ["Read", "Write"]}],
+                "VolumeInfo": self._rows(self._rng.choice((1, 2))),
                 "Links": {"InitiatorEndpoints": links(*hosts)},
             }
         hosts, targets = self._met(uri)
@@ -260,8 +261,25 @@ class Bodies:
         return [*(each["@odata.id"] for each in shown), *regions] if entity else []
 
     def _any_volume(self, under: str = "/redfish/v1/Storage/") -> Body:
+        return {"Volume": {"@odata.id": self._rng.choice(self._ungranted(under))}}
+
+    def _ungranted(self, under: str) -> list[str]:
+        """Return volumes that no connection grants, or any where there is none."""
         known = self._surface.of_type("Volume", under) or ["/redfish/v1"]
-        return {"Volume": {"@odata.id": self._rng.choice(known)}}
+        granted = {
+            row["Volume"]["@odata.id"]
+            for each in self._surface.of_type("Connection")
+            for row in self._surface.tree[each].get("VolumeInfo") or ()
+        }
+        return [each for each in known if each not in granted] or known
+
+    def _rows(self, most: int) -> list[Body]:
+        """Return what a connection grants: volumes of one subsystem."""
+        first = self._rng.choice(self._ungranted("/redfish/v1/Storage/"))
+        near = self._ungranted(first.rpartition("/")[0] + "/")
+        chosen = [first, *self._pick([each for each in near if each != first], most - 1, 0)]
+        access = {"AccessCapabilities": ["Read", "Write"]}
+        return [{"Volume": {"@odata.id": each}, **access} for each in chosen]
 
     def _volumes(self, uri: str) -> list[Body]:
         """Return the rows of the connection that an action is on."""
@@ -271,7 +289,9 @@ class Bodies:
     def _more_volume(self, uri: str) -> Body:
         rows = self._volumes(uri)
         # All volumes of a connection are of one subsystem.
-        near = rows[0]["Volume"]["@odata.id"].rpartition("/")[0] if rows else "/redfish/v1/Storage/"
+        near = "/redfish/v1/Storage/"
+        if rows:
+            near = rows[0]["Volume"]["@odata.id"].rpartition("/")[0] + "/"
         return {**self._any_volume(near), "AccessCapabilities": ["Read", "Write"]}
 
     def _less_volume(self, uri: str) -> Body:
@@ -332,6 +352,11 @@ class Bodies:
     def _other_certificate(self, uri: str) -> Body:
         known = self._surface.of_type("Certificate") or [uri]
         return {**self._certificate(uri), "CertificateUri": links(self._rng.choice(known))[0]}
+
+    def _clear(self, uri: str) -> Body:
+        entries = uri.partition("/Actions/")[0] + "/Entries"
+        tag = self._surface.tree.get(entries, {}).get("@odata.etag")
+        return {"LogEntriesETag": tag} if tag and self._rng.random() < 0.3 else {}
 
     def _qos(self, _uri: str) -> Body:
         return {"QoS": {"AllocatedBandwidth": self._rng.choice((0, 5, 10, 90))}}

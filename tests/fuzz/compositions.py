@@ -15,6 +15,8 @@ class Compositions:
     def __init__(self, rng: random.Random, surface: Surface) -> None:
         self._rng = rng
         self._surface = surface
+        self.reserving = False
+        """Whether the next manifest is to leave a reservation; set back by it."""
 
     def _blocks(self, *, computing: bool, state: str = "Unused") -> list[str]:
         """Return the blocks of one kind that are in a state, or any where there is none."""
@@ -32,14 +34,15 @@ class Compositions:
         return fit or known
 
     def _hosts(self) -> list[str]:
-        """Return the blocks of hosts that no zone has, or of any where there is none."""
-        zoned = {
+        """Return the blocks of hosts that nothing has, or of any where there is none."""
+        held = {
             self._system(each["@odata.id"])
-            for zone in self._surface.of_type("Zone", "/redfish/v1/Fabrics/")
-            for each in self._surface.tree[zone].get("Links", {}).get("Endpoints", ())
+            for kind, name in (("Zone", "Endpoints"), ("Connection", "InitiatorEndpoints"))
+            for uri in self._surface.of_type(kind, "/redfish/v1/Fabrics/")
+            for each in self._surface.tree[uri].get("Links", {}).get(name, ())
         }
         known = self._blocks(computing=True)
-        return [uri for uri in known if uri.rpartition("/")[2] not in zoned] or known
+        return [uri for uri in known if uri.rpartition("/")[2] not in held] or known
 
     def _system(self, end: str) -> str:
         """Return the name of what an endpoint stands for."""
@@ -116,9 +119,20 @@ class Compositions:
         known = [each["@odata.id"] for each in held] or self._blocks(computing=False)
         return {"ResourceBlock": {"@odata.id": self._rng.choice(known)}} if known else {}
 
+    def settings(self, uri: str) -> Body:
+        """Return a PATCH of the CompositionService."""
+        allows = {"AllowOverprovisioning": self._rng.random() < 0.5}
+        lasts = {"ReservationDuration": self._rng.choice(("PT10M", "PT1H", "P1D"))}
+        return self._rng.choice((allows, lasts, {**allows, **lasts}))
+
     def manifest(self, uri: str) -> Body:
         """Return the parameters of Compose."""
         body: Body = {"RequestFormat": "Manifest"}
+        if self.reserving:
+            self.reserving = False
+            stanza = {"StanzaType": "ComposeResource", "Request": self._of_blocks()}
+            stanzas = {"Stanzas": [{**stanza, "StanzaId": "0"}]}
+            return {**body, "RequestType": "PreviewReserve", "Manifest": stanzas}
         reserved = self._surface.of_type("CompositionReservation")
         if reserved and self._rng.random() < 0.5:
             name = self._rng.choice(reserved).rpartition("/")[2]

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tests.fuzz import mutations
 from tests.fuzz.bodies import Bodies
+from tests.fuzz.choices import likely
 from tests.fuzz.events import Events
 from tests.fuzz.surface import ROOT, WRITING, Surface
 
@@ -21,8 +22,14 @@ _LOGINS = ("Basic", "Basic x", "Basic " + "A" * 3_000, "Bearer x", "Basic Og==",
 ADMIN = f"{ROOT}/AccountService/Accounts/admin"
 MISSES = 20
 """So many failed tries to make what a write needs count as much as the write itself."""
-CROWDED = 10
+CROWDED = 5
 """After so many tries in a row, what others hold is in the way."""
+DONE_MIN = 20
+"""So often a write is to succeed before it is spoilt as often as not."""
+GOOD, GOOD_AT_FIRST = 0.5, 0.85
+"""Share of writes in which nothing is spoilt on purpose: later, and before DONE_MIN of its kind."""
+INSISTS = 0.3
+"""Chance that something is asked of those who will refuse, where others could be made."""
 ASYNC = 0.15
 """Share of good writes that do not wait to be carried out."""
 _COMPOSE = "POST", f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
@@ -66,8 +73,11 @@ class Plan:
         self.events = Events(self.rng, surface)
         self._streams = streams
         self.sent: Counter[tuple[str, str]] = Counter()
+        self._done: Counter[tuple[str, str]] = Counter()
         self.crowded = False
         """Whether what is needed can not be made; whoever makes room sets it back."""
+        self._held: set[str] = set()
+        """What something else keeps from being changed, as a refusal has told."""
         self._ever: set[tuple[str, str]] = set()
         self._missed: Counter[tuple[str, str]] = Counter()
 
@@ -88,6 +98,15 @@ class Plan:
             self.sent[case.method, case.template] += 1
         return case
 
+    def came(self, case: Case, status: int) -> None:
+        """Learn what came of a case."""
+        done, owner = 200 <= status < 300, case.uri.partition("/Actions/")[0]
+        self._done[case.method, case.template] += done
+        if done:
+            self._held.discard(owner)
+        elif case.good and status == 409:
+            self._held.add(owner)
+
     # -- writes ------------------------------------------------------------------------------
 
     def _operation(self) -> tuple[str, str]:
@@ -99,21 +118,35 @@ class Plan:
         self._ever |= known
         if self.rng.random() < 0.5:
             least = min(self._ever, key=lambda each: (self._effort(each), each))
-            if least in known:
+            above = self._maker(least[1])
+            if least in known and (self._willing(*least) or above not in known or self._insists()):
                 # What takes hosts is refused for ever where nobody gives any back.
                 self.crowded |= least in _TAKES_HOSTS and self.sent[least] % CROWDED == 0
                 return least
             self._missed[least] += 1
-            above = "POST", least[1].partition("/Actions/")[0].rpartition("/")[0]
-            above = _MADE_BY.get(above[1], above)
             if above in _TAKES_HOSTS:
                 self.crowded |= self._missed[least] % CROWDED == 0
             if above == _CONNECTIONS and self.rng.random() < 0.5:
                 above = _ZONES
             if above in known:
+                self.bodies.composed.reserving = above == _COMPOSE
                 return above
         cheap = [each for each in sorted(known) if not self._costs(*each)]
         return self.rng.choice(cheap)
+
+    def _maker(self, template: str) -> tuple[str, str]:
+        """Return the write that makes something of the kind that an operation is on."""
+        collection = template.partition("/Actions/")[0].rpartition("/")[0]
+        return _MADE_BY.get(collection, ("POST", collection))
+
+    def _willing(self, method: str, template: str) -> list[str]:
+        """Return those who most probably do what is asked of them."""
+        members = self.surface.members(template, method)
+        fit = likely(self.surface, method, template, members)
+        return [uri for uri in fit if uri.partition("/Actions/")[0] not in self._held]
+
+    def _insists(self) -> bool:
+        return self.rng.random() < INSISTS
 
     def _effort(self, write: tuple[str, str]) -> float:
         return self.sent[write] + self._missed[write] / MISSES
@@ -127,7 +160,9 @@ class Plan:
         members = self.surface.members(template, method)
         # What clients made changes and goes; what the service came with is there for ever.
         made = [uri for uri in members if uri.partition("/Actions/")[0] in self.surface.made]
-        uri = self.rng.choice(made if made and self.rng.random() < 0.7 else members)
+        willing = self._willing(method, template)
+        preferred = willing if len(willing) < len(members) else made
+        uri = self.rng.choice(preferred if preferred and self.rng.random() < 0.8 else members)
         if uri == ADMIN and method == "DELETE" and len(members) > 1:
             uri = self.rng.choice([each for each in members if each != ADMIN])
         return self._filled(method, uri, template, user)
@@ -135,7 +170,8 @@ class Plan:
     def _filled(self, method: str, uri: str, template: str, user: str | None) -> Case:
         headers: dict[str, str] = {}
         body = b""
-        good = self.rng.random() < 0.5
+        share = GOOD if self._done[method, template] >= DONE_MIN else GOOD_AT_FIRST
+        good = self.rng.random() < share
         if method in ("POST", "PATCH"):
             headers["content-type"] = "application/json"
             value = self.bodies.good(method, uri)

@@ -24,6 +24,8 @@ class Report:
     table: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     """(method, template) -> how often sent, 2xx, 4xx, other."""
     writable: set[tuple[str, str]] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """(method, template) of every write that the OpenAPI document has."""
     streams: int = 0
     """Event streams that were read."""
     delivered: int = 0
@@ -51,6 +53,7 @@ class Report:
             f" {self.succeeded * share:.1f} % succeeded",
             f"refused writes {self.refused_writes}, compared {self.compared},"
             f" all tags compared {self.compared_fully}",
+            f"writes of OpenAPI that nothing took: {sorted(self.told - self.writable)}",
             f"event streams {self.streams}, deliveries of events {self.delivered}",
             "statuses " + ", ".join(f"{each}: {n}" for each, n in sorted(self.statuses.items())),
             "  sent   2xx   4xx other  write",

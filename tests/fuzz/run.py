@@ -27,7 +27,7 @@ from tests.fuzz.judge import Seen, wrong
 from tests.fuzz.plan import ADMIN, Case, Plan, shown
 from tests.fuzz.report import Report
 from tests.fuzz.surface import Surface
-from tests.fuzz.surroundings import Receivers, heard, with_certificates
+from tests.fuzz.surroundings import Receivers, heard
 from tests.redfish.house import ACCOUNTS, PASSWORD
 from tests.sim.isolation import broken
 from tests.virtual_time import VirtualTimeLoop
@@ -55,8 +55,11 @@ SETTINGS = (f"{ROOT}/AccountService", f"{ROOT}/SessionService", f"{ROOT}/EventSe
 NO_SETTINGS = b"{}"
 LASTING = 0.1
 """Chance that such settings end with a request."""
+MONITORED = 0.5
+"""Chance that a task monitor is remembered, to be deleted."""
 WATCHED = (Space.DOCUMENT, Space.OVERLAY, Space.SECRET)
 COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
+RESERVATIONS = f"{ROOT}/CompositionService/CompositionReservations"
 SUBSCRIPTIONS = f"{ROOT}/EventService/Subscriptions/"
 GIVEN_UP = ("TerminateAfterRetries", "SuspendRetries")
 _VOLATILE = ("/redfish/v1/TaskService/",)
@@ -77,7 +80,6 @@ async def fuzz(
     """Send `requests` cases to a service over `world`; return what was seen."""
     config, receivers = Config(topology=name, event_destinations=(NETWORK,)), Receivers()
     async with a_stack(world, config=config, outbox=receivers) as stack:
-        with_certificates(stack, config)
         run = Run(stack, seed, await surface_of(stack), trace)
         for _ in range(requests):
             await run.step()
@@ -105,7 +107,7 @@ class Run:
         self.stack = stack
         self.surface = surface
         self.plan = Plan(seed, surface, PASSWORD)
-        self.report = Report(seed)
+        self.report = Report(seed, told=surface.told())
         self._trace = trace
         self._bound: set[str] = set()
         """vPPBs that cases have changed: one that is bound by hand takes its host."""
@@ -152,6 +154,7 @@ class Run:
             self.report.note(case, 500)
             return
         self.report.note(case, response.status)
+        self.plan.came(case, response.status)
         if self._trace is not None:
             self._trace({**shown(case), "status": response.status, "answer": _text(response)})
         for each in wrong(case, response, seen):
@@ -267,6 +270,8 @@ class Run:
             self.surface.made.add(location)
         elif response.status == 202:
             await self._until_done(case, response)
+        elif case.target == COMPOSE:
+            await self._reserved(case, response)
         uri = case.uri or normal(split_target(case.target)[0])
         deleted = case.method == "DELETE" and response.status == 204
         if "/VPPBs/" in uri:
@@ -283,6 +288,13 @@ class Run:
             await self._learn(case, owner, must=first and response.status in (200, 204))
         if ".Reset" in uri and self.plan.rng.random() < 0.7:
             await asyncio.sleep(RESET_S)
+
+    async def _reserved(self, case: Case, response: Response) -> None:
+        """Take in the reservation that a manifest has left, if it was to leave one."""
+        name = json.loads(response.body or b"{}").get("ReservationId")
+        if name is not None and json.loads(response.body)["RequestType"] == "PreviewReserve":
+            await self._learn(case, f"{RESERVATIONS}/{name}", must=False)
+            self.surface.made.add(f"{RESERVATIONS}/{name}")
 
     async def _learn(self, case: Case, uri: str, must: bool) -> None:
         read = await self.stack.ask("GET", uri)
@@ -324,6 +336,9 @@ class Run:
         if task:
             await self._learn(case, task, must=False)
             self.surface.made.add(task)
+            if self.plan.rng.random() < MONITORED:
+                # What it answers to a GET is another resource; it is only called off.
+                self.surface.place(response.headers["Location"], ("DELETE",))
 
     async def _monitor(self, case: Case, response: Response) -> Response | None:
         """Wait until a task has ended, so that the next case meets a calm service."""

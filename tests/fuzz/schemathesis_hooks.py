@@ -15,6 +15,7 @@ import schemathesis
 import yaml
 
 from tests.fuzz.bodies import Bodies
+from tests.fuzz.choices import likely
 from tests.fuzz.surface import ROOT, Surface, links_in
 
 _NAME = re.compile(r"\{(\w+)\}")
@@ -31,6 +32,8 @@ _SETTINGS = {
     f"{ROOT}/SessionService": {"SessionTimeout": 600},
 }
 """Bodies for what could lock everybody out, this client too."""
+_ROOM = 0.2
+"""Chance that room is made before hosts are asked for: what others hold is refused for ever."""
 _FILTERS = ("Id eq 'x'", "not (Name eq 'a')", "Name ne 'b' or Id gt '1'")
 _TRIES = 6
 _FIRST = (
@@ -43,8 +46,12 @@ _RELEARN = 1000
 _ALIKE, _READ_ONLY = 200, 40
 """So many of all that fits one template are read, and of what nobody writes to: logs are long."""
 _COMPOSE = f"{ROOT}/CompositionService/Actions/CompositionService.Compose"
+_RESERVATIONS = f"{ROOT}/CompositionService/CompositionReservations"
+_TAKES_HOSTS = (_COMPOSE, f"{ROOT}/Systems")
+_HOLDING = ("CompositionReservation", "ComputerSystem", "Connection", "Zone")
+"""Types whose resources hold hosts and devices, in the order in which they can be deleted."""
 _MADE_BY = {
-    f"{ROOT}/CompositionService/CompositionReservations": _COMPOSE,
+    _RESERVATIONS: _COMPOSE,
     f"{ROOT}/TaskService/Tasks": f"{ROOT}/Fabrics/{{FabricId}}/Zones",
     f"{ROOT}/TaskService/TaskMonitors": f"{ROOT}/Fabrics/{{FabricId}}/Zones",
 }
@@ -110,6 +117,7 @@ class World:
         known = self.surface.members(template, method)
         if method not in ("GET", "HEAD"):
             known = [uri for uri in known if not any(part in uri for part in _ITSELF)]
+        known = likely(self.surface, method, template, known) or known
         if (method == "DELETE" or not known) and self._vain[template] < _TRIES:
             made = self.make(template)
             if made is not None:
@@ -124,11 +132,12 @@ class World:
         source = _MADE_BY.get(collection, collection)
         headers = {"prefer": "respond-async"} if "/Task" in collection else {}
         parents = self.surface.members(source, "POST")
-        for _ in range(_TRIES if parents else 0):
+        for tried in range(_TRIES if parents else 0):
+            if source in _TAKES_HOSTS and tried == _TRIES // 2:
+                self.make_room()
             parent = self.rng.choice(parents)
+            self.bodies.composed.reserving = source == _COMPOSE
             body = self.bodies.good("POST", parent)
-            if source == _COMPOSE:
-                body |= {"RequestType": "PreviewReserve"}
             answer = self.client.post(f"{_URL}{parent}", json=body, headers=headers, timeout=60)
             made = _made(answer, collection)
             if made is not None:
@@ -136,12 +145,23 @@ class World:
                 return f"{made}/Actions/{rest}" if rest else made
         return None
 
+    def make_room(self) -> None:
+        """Delete what holds hosts and devices, and read anew which are free."""
+        for kind in _HOLDING:
+            for uri in self.surface.of_type(kind):
+                if "DELETE" in self.surface.allow.get(uri, ()):
+                    self.client.delete(f"{_URL}{uri}", timeout=60)
+        self.crawl()
+
 
 def _made(answer: Any, collection: str) -> str | None:
     """Return the URI in `collection` of what a POST has made, the Task of it too."""
     found = [str(answer.headers.get("Location", ""))]
+    told = answer.json() if answer.content and answer.status_code in (200, 202) else {}
     if answer.status_code == 202:
-        found.append(str((answer.json() if answer.content else {}).get("@odata.id", "")))
+        found.append(str(told.get("@odata.id", "")))
+    if "ReservationId" in told:
+        found.append(f"{_RESERVATIONS}/{told['ReservationId']}")
     # Of a collection below another one, only the member that was made is known.
     name = collection.rpartition("/")[2]
     return next((each for each in found if each.rpartition("/")[0].endswith(f"/{name}")), None)
@@ -179,6 +199,8 @@ def map_case(context: Any, case: Any) -> Any:
     if template in _SETTINGS and method == "PATCH":
         case.body = _SETTINGS[template]
     elif method in ("POST", "PATCH") and world().rng.random() < _GOOD:
+        if template in _TAKES_HOSTS and world().rng.random() < _ROOM:
+            world().make_room()
         case.body = world().bodies.good(method, uri)
     return case
 

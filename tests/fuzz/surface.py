@@ -55,11 +55,12 @@ class Surface:
         """Take in a resource as it is now, and the actions that it names."""
         self.tree[uri] = document
         self._types.setdefault(_type_of(document), {})[uri] = None
-        self._place(uri, allow)
+        self.place(uri, allow)
         for target in targets_of(document):
-            self._place(target, ("POST",))
+            self.place(target, ("POST",))
 
-    def _place(self, uri: str, allow: tuple[str, ...]) -> None:
+    def place(self, uri: str, allow: tuple[str, ...]) -> None:
+        """Take in that something takes these methods."""
         template = self.template_of(uri)
         if template is not None:
             self._unplace(uri, template)
@@ -88,6 +89,11 @@ class Surface:
     def writable(self) -> set[tuple[str, str]]:
         """Return (method, template) of every write that something there takes now."""
         return {each for each, count in self._takers.items() if count and each[0] in WRITING}
+
+    def told(self) -> set[tuple[str, str]]:
+        """Return (method, template) of every write in the OpenAPI document."""
+        rows = self.paths.items()
+        return {(name, path) for path, row in rows for name in WRITING if name.lower() in row}
 
     def body_name(self, method: str, template: str) -> str | None:
         """Return the name of the schema of the body that an operation takes."""

@@ -1,25 +1,17 @@
-"""What stands around a fuzzed service: receivers of events, readers of streams, certificates."""
+"""What stands around a fuzzed service: receivers of events, and readers of streams."""
 
 import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import msgspec
-
-from redfish_fm.certificates.serving import Certificates
-from redfish_fm.certificates.writing import CertificateWrites
-from redfish_fm.config import Config
 from redfish_fm.control.delivery import Parcel
-from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
 from redfish_fm.redfish.requests import Flow
-from tests.cases.stack import Outbox, Stack
+from tests.cases.stack import Outbox
 from tests.fuzz.events import DEAD
 
 LISTEN_S = 1.0
 """Virtual time for which a stream is read."""
-_OWN = HTTPS_CERTIFICATE.format(manager="FabricManager", certificate="1")
 
 
 class Receivers(Outbox):
@@ -89,12 +81,3 @@ def misread(text: bytes) -> list[str]:
         elif data and "Events" not in json.loads(data):
             wrong.append(f"no events in one of a stream: {data[:200]!r}")
     return wrong
-
-
-def with_certificates(stack: Stack, config: Config) -> None:
-    """Let a stack take certificates of clients' authorities, as the composition root does."""
-    kernel, commands = stack.kernel, stack.service._commands  # noqa: SLF001
-    plain = msgspec.structs.replace(config, http=True, ephemeral=True)
-    found = Certificates(plain, Path("unused"), _OWN, kernel.published, stack.clock)
-    kernel.writer.on_publish.append(found.published)
-    commands._commit = CertificateWrites(found, stack.clock, commands._commit).commit  # noqa: SLF001

@@ -85,6 +85,7 @@ def test_a_hundred_thousand_requests_meet_no_answer_without_a_rule(
     rare = {each for each in report.writable if report.table[each]["sent"] < EACH_MIN}
     assert not rare
     assert not {each for each in report.writable if not report.table[each]["2xx"]}
+    assert report.told == report.writable
     assert report.streams
     assert report.delivered
 
