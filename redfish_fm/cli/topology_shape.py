@@ -47,11 +47,14 @@ def _switch(switch: Switch, devices: dict[str, Device]) -> Shape:
     plugged = dict.fromkeys(port.device for port in switch.ports if port.device is not None)
     shapes = _grouped((_device(devices[id_]), id_) for id_ in plugged if id_ in devices)
     empty = [port for port in switch.ports if port.host is None and port.device is None]
+    joins = [port.peer.switch for port in switch.ports if port.peer is not None]
     bridges = {vcs.vppb_count for vcs in switch.virtual_switches}
     return {
         "model": switch.model,
         "ports": len(switch.ports),
         "empty": len([port for port in empty if port.role.value == "DownstreamPort"]),
+        "joined": len(joins),
+        "joined_to": [*dict.fromkeys(joins)],
         "hosts": len({vcs.host for vcs in switch.virtual_switches if vcs.host}),
         "vppbs_each": max(bridges, default=0),
         # Switches are alike where their devices are; which ones these are is told nowhere.
@@ -85,10 +88,18 @@ def switch_line(shape: Shape, noun: str, place: str) -> str:
     `noun` is what one is called, `place` what a host has there for each thing it binds.
     """
     empty = f", {shape['empty']} of them empty" if shape["empty"] else ""
+    joined = f"; {_joined(shape)}" if shape["joined"] else ""
     each = " each" if len(shape["ids"]) > 1 else ""
     hosts = f"{_count(shape['hosts'], 'host')} with {_count(shape['vppbs_each'], place)}"
     ports = f"{_count(shape['ports'], 'port')}{empty}"
-    return f"{_named(shape['ids'], noun)}: {shape['model']};{each} {ports}; {hosts}"
+    return f"{_named(shape['ids'], noun)}: {shape['model']};{each} {ports}; {hosts}{joined}"
+
+
+def _joined(shape: Shape) -> str:
+    """Return to what a switch is joined."""
+    names = shape["joined_to"]
+    to = names[0] if len(names) == 1 else f"{len(names)} switches"
+    return f"{_count(shape['joined'], 'link')} to {to}"
 
 
 def device_lines(shape: Shape) -> Iterator[str]:

@@ -5,6 +5,7 @@ it gets at most, both as a share of the device's (FM API 5406h to 5409h). A wish
 """
 
 from redfish_fm.fabric.model import BindTarget, Qos
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import order
 from redfish_fm.fabric.values import QosWish, Rule, Violation
 
@@ -39,7 +40,13 @@ class BandwidthIndex:
 
     def in_fabric(self, fabric: str) -> dict[BindTarget, Qos]:
         """Return what the LDs of one fabric are to have."""
-        return {each.target: each.qos for each in self.wishes.values() if each.fabric == fabric}
+        wishes = (each for each in self.wishes.values() if each.fabric == fabric)
+        return {each.target: each.qos for each in wishes if each.control is None}
+
+    def controls_in_fabric(self, fabric: str) -> dict[BindTarget, QosControl]:
+        """Return what whole devices of one fabric are to do."""
+        wishes = (each for each in self.wishes.values() if each.fabric == fabric)
+        return {each.target: each.control for each in wishes if each.control is not None}
 
 
 def check_bandwidth(index: BandwidthIndex, wish: QosWish) -> list[Violation]:

@@ -6,7 +6,8 @@ Pure. The last of the passes of fabric.planner: what is being bound or cut is le
 from collections.abc import Mapping
 
 from redfish_fm.fabric.ground import Ground
-from redfish_fm.fabric.model import BindTarget, Qos, SetQos
+from redfish_fm.fabric.model import BindTarget, PortId, PortState, Qos, SetQos
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import order
 
 
@@ -35,4 +36,22 @@ def plan_bandwidth(
         if not waits and ground.open_to(step.target):
             ground.taken.add(step.target)
             steps.append(step)
+    return steps
+
+
+def plan_controls(
+    ground: Ground, wanted: Mapping[BindTarget, QosControl], seen: Mapping[PortId, PortState]
+) -> list[SetQos]:
+    """Return the commands after which devices do what they are to do; those that do not tell get
+    none. They concern whole devices, so they wait for whatever else concerns one.
+    """
+    steps = []
+    for target in sorted(wanted, key=order):
+        state = seen.get(PortId(target.switch, target.port))
+        told = None if state is None else state.control
+        if told is None or wanted[target].met_by(told):
+            continue
+        if ground.open_to(target):
+            ground.taken.add(target)
+            steps.append(SetQos(target, Qos(), wanted[target]))
     return steps

@@ -30,6 +30,7 @@ __all__ = [
     "Plan",
     "binding_delta",
     "binding_deltas",
+    "is_stranded",
     "overlaps",
     "plan",
     "wanted_by_connection",
@@ -44,6 +45,15 @@ _BINDS = frozenset({FabricKind.BIND, FabricKind.CONNECTION_GRANTS})
 """Kinds of fabric whose connections bind what they name."""
 
 _NOTHING_FIXED: Mapping[str, VppbId] = {}
+
+
+def is_stranded(index: FabricIndex, binding: Binding) -> bool:
+    """Return whether what was granted is no more, or not in that place: to bind it is wrong.
+
+    What is in its place now is another's, and nobody granted it.
+    """
+    unit = index.units.get(binding.unit)
+    return unit is None or unit.target not in (None, binding.target)
 
 
 def wanted_by_zone(index: FabricIndex, zone: Zone) -> frozenset[Claim]:

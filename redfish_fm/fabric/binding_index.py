@@ -17,7 +17,8 @@ class VcsFact:
     """A virtual switch that can bind: who owns it and how far the host is away, in switch hops.
 
     `latency_ns` and `bandwidth_mb_s` (per direction) are of the link by which the host comes in:
-    its own, or, on a chained switch, the one from `through`, the switch nearer to the host.
+    its own, or, on a chained switch, the one from `through`, the switch nearer to the host. `link`
+    names that one: all that come in by it, from either end, share what it carries.
     """
 
     fabric: str
@@ -31,6 +32,7 @@ class VcsFact:
     latency_ns: int | None = None
     bandwidth_mb_s: int | None = None
     through: str | None = None
+    link: str | None = None
 
 
 class BindingIndex(PartIndex):
@@ -46,6 +48,7 @@ class BindingIndex(PartIndex):
         self.vcss: dict[tuple[str, str], VcsFact] = {}
         self._switch_fabric: dict[str, str] = {}
         self._vcs_of_host: Relation[tuple[str, str, str], tuple[str, str]] = Relation()
+        self._vcss_by_way_of: Relation[str, tuple[str, str]] = Relation()
         self._bindings_of_unit: Relation[str, VppbId] = Relation()
         self._bindings_of_holder: Relation[str, VppbId] = Relation()
         self._bindings_in: Relation[str, VppbId] = Relation()
@@ -57,6 +60,7 @@ class BindingIndex(PartIndex):
             raise ValueError(f"switch id {vcs.switch} is used by fabrics {owner} and {vcs.fabric}")
         self.remove_vcs(vcs.switch, vcs.vcs)
         self.vcss[vcs.switch, vcs.vcs] = vcs
+        self._vcss_by_way_of.add(_switches(vcs), (vcs.switch, vcs.vcs))
         if vcs.host is not None:
             self._vcs_of_host.add(((vcs.fabric, vcs.host, vcs.switch),), (vcs.switch, vcs.vcs))
         self.work += 1
@@ -64,6 +68,8 @@ class BindingIndex(PartIndex):
     def remove_vcs(self, switch: str, vcs: str) -> None:
         """Forget a virtual switch; unknown ones are ignored."""
         before = self.vcss.pop((switch, vcs), None)
+        if before is not None:
+            self._vcss_by_way_of.remove(_switches(before), (switch, vcs))
         if before is not None and before.host is not None:
             self._vcs_of_host.remove(((before.fabric, before.host, switch),), (switch, vcs))
 
@@ -104,6 +110,25 @@ class BindingIndex(PartIndex):
         found = [self.vcss[key] for key in keys]
         return tuple(sorted(found, key=lambda vcs: (vcs.hops, vcs.vcs)))
 
+    def vcss_by_way_of(self, switch: str) -> list[VcsFact]:
+        """Return the virtual switches on a switch, and those that come in from it; in no order."""
+        return [self.vcss[key] for key in self._vcss_by_way_of.each(switch)]
+
+    def vcss_on_way(self, key: tuple[str, str]) -> tuple[VcsFact, ...]:
+        """Return a virtual switch (switch, vcs) and those before it on the host's way, to its own.
+
+        Empty where it is not known. Of several of the host on one switch the first one counts.
+        """
+        found: dict[str, VcsFact] = {}
+        vcs = self.vcss.get(key)
+        while vcs is not None and vcs.switch not in found:
+            found[vcs.switch] = vcs
+            near: tuple[VcsFact, ...] = ()
+            if vcs.through is not None and vcs.host is not None:
+                near = self.vcs_of_host(vcs.fabric, vcs.host, vcs.through)
+            vcs = next(iter(near), None)
+        return tuple(found.values())
+
     def free_vppb(
         self, fabric: str, host: str, switch: str, occupied: Container[VppbId]
     ) -> VppbId | None:
@@ -121,3 +146,7 @@ class BindingIndex(PartIndex):
             return ()
         self.work += len(vppbs)
         return tuple(self.bindings[vppb] for vppb in sorted(vppbs))
+
+
+def _switches(vcs: VcsFact) -> tuple[str, ...]:
+    return (vcs.switch,) if vcs.through is None else (vcs.switch, vcs.through)

@@ -31,7 +31,8 @@ class Outage:
 
     `hosts` are who runs systems, `units` what is bound (and all that lies within), `parts` chunks,
     regions and volumes alone. `vcss` are virtual switches whose host does not come in any more,
-    `switches` take everything along that is bound on them or by way of them.
+    `switches` take everything along that is bound on them or by way of them. Both cut the host off
+    from all switches farther down its way.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -57,7 +58,7 @@ class Suffering:
 def blast_radius(index: FabricIndex, outage: Outage) -> tuple[Suffering, ...]:
     """Return every composition that suffers, in the order of ids.
 
-    Costs what fails and who is there; of switches, also the virtual switches of the fabrics.
+    Costs what fails and who is there.
     """
     names = sorted(_concerned(index, outage), key=by_id)
     found = (suffering(index, index.compositions[name], outage) for name in names)
@@ -84,12 +85,10 @@ def parts_of(index: FabricIndex, composition: Composition) -> frozenset[str]:
 
 def _concerned(index: FabricIndex, outage: Outage) -> set[str]:
     """Return the compositions that may suffer: whoever has, or runs on, something of it."""
-    hosts = outage.hosts | {
-        vcs.host
-        for key, vcs in (index.vcss.items() if outage.switches or outage.vcss else ())
-        if vcs.host is not None
-        and (key in outage.vcss or not outage.switches.isdisjoint((vcs.switch, vcs.through)))
-    }
+    cut = [index.vcss[key] for key in outage.vcss if key in index.vcss]
+    cut += (vcs for switch in outage.switches for vcs in index.vcss_by_way_of(switch))
+    index.work += len(cut)
+    hosts = outage.hosts | {vcs.host for vcs in cut if vcs.host is not None}
     found = {
         name
         for part in outage.parts
@@ -197,19 +196,11 @@ class _Victim:
         outage, key = self._outage, (binding.vppb.switch, binding.vppb.vcs)
         if key in outage.vcss or self._is_dead(binding.unit):
             return True
-        if not outage.switches:
+        if not outage.switches and not outage.vcss:
             return False
-        way = {binding.target.switch, *self._switches(key)}
-        return not outage.switches.isdisjoint(way)
-
-    def _switches(self, key: tuple[str, str]) -> set[str]:
-        """Return the switch of a virtual switch, with those before it on the way from the host."""
-        met: set[str] = set()
-        at: str | None = key[0]
-        vcs = self._index.vcss.get(key)
-        while at is not None and at not in met:
-            met.add(at)
-            at = None if vcs is None else vcs.through
-            if vcs is not None and at is not None and vcs.host is not None:
-                vcs = next(iter(self._index.vcs_of_host(vcs.fabric, vcs.host, at)), None)
-        return met
+        way = self._index.vcss_on_way(key)
+        if any((vcs.switch, vcs.vcs) in outage.vcss for vcs in way):
+            return True
+        # What comes through a switch that its host has nothing on goes down with that as well.
+        switches = {key[0], binding.target.switch}.union(*((v.switch, v.through) for v in way))
+        return not outage.switches.isdisjoint(switches)

@@ -223,7 +223,7 @@ class CompositionIndex(BindingIndex):
         """Describe a virtual switch. Raises ValueError if another fabric has that switch id."""
         super().put_vcs(vcs)
         self._vcss_of_host.add(_some(vcs.host), (vcs.switch, vcs.vcs))
-        self.unshelved |= self.blocks_of_host(vcs.host or "")
+        self._ways_moved(vcs.host)
 
     def remove_vcs(self, switch: str, vcs: str) -> None:
         """Forget a virtual switch; unknown ones are ignored."""
@@ -231,7 +231,7 @@ class CompositionIndex(BindingIndex):
         super().remove_vcs(switch, vcs)
         if before is not None:
             self._vcss_of_host.remove(_some(before.host), (switch, vcs))
-            self.unshelved |= self.blocks_of_host(before.host or "")
+            self._ways_moved(before.host)
 
     def put_pool(self, pool: CapacityPool) -> None:
         """Describe a pool of capacity."""
@@ -252,6 +252,20 @@ class CompositionIndex(BindingIndex):
         """Forget a memory domain; its chunks stay. Unknown ones are ignored."""
         self._origin_moved(domain_id)
         super().remove_domain(domain_id)
+
+    def _ways_moved(self, host: str | None) -> None:
+        """Follow a host that reaches other switches: itself, and what it uses over their links."""
+        if host is None:
+            return
+        self.unshelved |= self.blocks_of_host(host)
+        for composition in self._compositions_of_host.each(host):
+            self.unshelved.update(self.compositions[composition].blocks)
+        for holder in self._holders_of_host.each(host):
+            self._units_moved(self._units_of_holder(holder))
+
+    def _units_of_holder(self, holder: str) -> frozenset[str]:
+        """Return the units that a zone, connection or vPPB gives; the whole index knows them."""
+        return frozenset()
 
     def _composition_moved(self, composition: Composition) -> None:
         self.unshelved.update(composition.blocks)

@@ -275,6 +275,9 @@ class FabricIndex(CompositionIndex):
 
     # -- keeping the sums --------------------------------------------------------------------
 
+    def _units_of_holder(self, holder: str) -> frozenset[str]:
+        return frozenset(unit for unit, _ in self._effects.get(holder, _NOTHING).reach)
+
     def _part_moved(self, part_id: str) -> None:
         self._refresh_all(self.connections_of_part(part_id))
 

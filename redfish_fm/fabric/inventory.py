@@ -6,6 +6,7 @@ Pure. The invariants are those that model.Inventory promises to mapping.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from redfish_fm.fabric.chain_defects import chain_defects
 from redfish_fm.fabric.device_defects import device_defects
 from redfish_fm.fabric.model import (
     Host,
@@ -27,6 +28,7 @@ def defects(inventory: Inventory) -> list[str]:
         *(line for switch in inventory.switches for line in _switch(inventory, switch)),
         *(line for device in inventory.devices for line in device_defects(device)),
         *_plugs(inventory),
+        *chain_defects(inventory),
     ]
 
 
@@ -95,7 +97,7 @@ def _virtual_switch(
     port = ports.get(vcs.upstream_port)
     if port is None:
         yield f"{where} names upstream port {vcs.upstream_port}, which does not exist"
-    elif port.role is not PortRole.UPSTREAM:
+    elif port.role is not (PortRole.INTERSWITCH if vcs.through else PortRole.UPSTREAM):
         yield f"{where} has upstream port {vcs.upstream_port}, which is a {port.role.value}"
     elif None not in (vcs.host, port.host) and vcs.host != port.host:
         yield f"{where} belongs to host {vcs.host}, its upstream port to host {port.host}"

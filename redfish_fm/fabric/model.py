@@ -15,6 +15,7 @@ from enum import Enum
 from redfish_fm.fabric.equipment import Cable, DeviceHardware, SwitchHardware
 from redfish_fm.fabric.hardware import Bmc, HostHardware, Part
 from redfish_fm.fabric.link_errors import LinkErrors
+from redfish_fm.fabric.qos_control import QosControl, QosTelemetry
 
 
 class FabricKind(Enum):
@@ -31,6 +32,8 @@ class PortRole(Enum):
 
     UPSTREAM = "UpstreamPort"
     DOWNSTREAM = "DownstreamPort"
+    INTERSWITCH = "InterswitchPort"
+    """Leads to another switch; hosts may come in by it from either side."""
 
 
 class DeviceKind(Enum):
@@ -145,7 +148,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A switch port as discovered. Exactly one of `host`, `device` is set where cabled."""
+    """A switch port as discovered. One of `host`, `device`, `peer` is set where cabled."""
 
     id: PortId
     role: PortRole
@@ -157,18 +160,28 @@ class Port:
     head: int | None = None
     """Which head (from 1) of a device with several is plugged in here; None for the only one."""
     cable: Cable | None = None
-    """What leads to the far end; None where it is plugged in directly, or not known."""
+    """What leads to the far end; None where it is plugged in directly, or not known. Of a link
+    between switches one end has it."""
+    peer: PortId | None = None
+    """The port of another switch at the far end, whose peer this one is."""
+    ld_count: int | None = None
+    """How many LDs a CXL port supports; None where the switch does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualSwitch:
-    """A VCS or PCIe partition: one upstream port and `vppb_count` bindable bridges."""
+    """A VCS or PCIe partition: one upstream port and `vppb_count` bindable bridges.
+
+    `through` is the switch nearer to the host by way of which the host comes in; None where the
+    upstream port is the host's own.
+    """
 
     id: str
     switch: str
     upstream_port: str
     host: str | None
     vppb_count: int
+    through: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +199,8 @@ class Switch:
     """Failure domain (power or chassis); None means not known."""
     manufacturer: str = ""
     hardware: SwitchHardware | None = None
+    resets_ports: bool = False
+    """Whether its downstream ports can be reset: drivers.base.PortControl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +254,16 @@ class Pool:
     """Capacity of a device that is cut into parts on demand.
 
     Parts are allocated in multiples of `granularity_mib`, at most `part_count_max` at a time
-    (per LD for regions).
+    (per LD for regions). `shareable`: a part may be given to several hosts. `sanitizes`: whoever
+    gives a part back has it overwritten by the device itself, which tells nothing of it.
     """
 
     kind: PartKind
     capacity_mib: int
     granularity_mib: int
     part_count_max: int
+    shareable: bool = True
+    sanitizes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +295,8 @@ class Device:
     """NVMe Qualified Name of an NVMe subsystem."""
     qos: bool = False
     """Of an MLD: whether bandwidth of its LDs can be set, and is reported (`Observation.qos`)."""
+    telemetry: QosTelemetry | None = None
+    """Of an MLD whose QoS Control can be set, and is reported (`PortState.control`)."""
     hardware: DeviceHardware | None = None
 
 
@@ -285,8 +305,9 @@ class Inventory:
     """Everything one driver discovered of one fabric. Made by Driver.discover, read by mapping.
 
     Invariants (checked by `fabric.inventory.defects`): ids unique per class; a port names a host
-    or a device that exists; a virtual switch's upstream port exists and is UPSTREAM; an MLD has
-    at least one LD, others none.
+    or a device that exists, or a peer that names it; a virtual switch's upstream port exists and
+    is UPSTREAM, or leads to the switch that its host comes `through`, where that host has a
+    virtual switch too; an MLD has at least one LD, others none.
     """
 
     fabric: str
@@ -330,6 +351,9 @@ class PortState:
     """None where the switch does not tell."""
     cable: CableState | None = None
     """None where the switch does not tell, or where there is none."""
+    control: QosControl | None = None
+    """Of the device that is there: what it watches; None where it does not tell."""
+    backpressure_percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,13 +462,14 @@ class Sanitize:
 
 @dataclass(frozen=True, slots=True)
 class SetQos:
-    """Give an LD this bandwidth. Repeating it changes nothing.
+    """Give an LD this bandwidth, or its whole device `control`. Repeating it changes nothing.
 
     Refused by hardware where the LDs of the device would have more than all of it allocated.
     """
 
     target: BindTarget
     qos: Qos
+    control: QosControl | None = None
 
 
 Step = Bind | Unbind | Allocate | Deallocate | Sanitize | SetQos

@@ -43,6 +43,8 @@ class Way:
     uplinks: tuple[SwitchKey, ...]
     bandwidth_mb_s: int | None
     """Of the last uplink alone."""
+    link: str | None = None
+    """Which link the last uplink is, where others use it too; None: it is the host's own."""
 
 
 Ways = Mapping[SwitchKey, Way]
@@ -80,8 +82,15 @@ def _way(known: Mapping[SwitchKey, VcsFact], switch: SwitchKey) -> Way:
     # A chain that ends at a switch which the host has nothing on is as long as it says.
     hops = max(known[switch].hops, len(chain))
     latency += HOP_NS * (hops - len(chain))
-    last = known[switch].bandwidth_mb_s
-    return Way(switch, chain[-1], hops, latency, tuple(reversed(chain)), last)
+    last, link = known[switch].bandwidth_mb_s, None
+    if len(chain) > 1:
+        link = known[switch].link or _unnamed(switch, chain[1])
+    return Way(switch, chain[-1], hops, latency, tuple(reversed(chain)), last, link)
+
+
+def _unnamed(one: SwitchKey, other: SwitchKey) -> str:
+    """Return a name for the only link between two switches, whichever way it is gone."""
+    return " - ".join(sorted(("/".join(one), "/".join(other))))
 
 
 def _chain(known: Mapping[SwitchKey, VcsFact], switch: SwitchKey) -> Iterator[SwitchKey]:

@@ -38,18 +38,15 @@ class Reach:
         self.stand = stand
         self.ways: dict[SwitchKey, Way] = {way.switch: way for way in stand.place.ways}
         self.vppbs = {switch: market.free_vppbs(stand.host, switch) for switch in self.ways}
-        self._load = {way.switch: self._load_now(way) for way in stand.place.ways}
+        # What links between switches carry already; the host's own are its own.
+        shelves = market.index.shelves
+        self._load = {way.switch: shelves.load_mb_s(way.link) for way in stand.place.ways}
         self._taken: dict[Sort, int] = {}
         self._parts: dict[str, Parts] = {}
         self._own = self._whole_blocks(market.own_blocks())
         for sort in self._own:
-            self._carry(sort, 1)
+            self._carry(sort, 1, counted=True)
         self._named = frozenset(market.request.blocks)
-
-    def _load_now(self, way: Way) -> int:
-        """Return what a link between switches carries already; the host's own is its own."""
-        shared = way.hops > 1 and way.switch != way.root
-        return self.market.index.shelves.load_mb_s(way.switch) if shared else 0
 
     def _whole_blocks(self, names: Iterable[str]) -> list[Sort]:
         known = (self.market.index.blocks.get(name) for name in names)
@@ -177,10 +174,12 @@ class Reach:
         if way is not None:
             self.vppbs[way.switch] += weight
 
-    def _carry(self, sort: Sort, count: int) -> None:
+    def _carry(self, sort: Sort, count: int, *, counted: bool = False) -> None:
+        """Load the uplinks; those that others share have it `counted` where it is in use now."""
         way = self.way(sort.switches)
         for link in () if way is None else way.uplinks:
-            self._load[link] = self._load.get(link, 0) + count * sort.bandwidth_mb_s
+            if not counted or self.ways[link].link is None:
+                self._load[link] = self._load.get(link, 0) + count * sort.bandwidth_mb_s
 
     def oversubscription(self, more: dict[SwitchKey, int]) -> int:
         """Return the load of the busiest uplink that would carry `more` MB/s to switches.

@@ -9,11 +9,12 @@ what one owner had is scrubbed before another has it.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from redfish_fm.fabric.bandwidth_planner import plan_bandwidth
+from redfish_fm.fabric.bandwidth_planner import plan_bandwidth, plan_controls
 from redfish_fm.fabric.ground import Ground, Targets
 from redfish_fm.fabric.model import Bind, BindTarget, Observation, Place, Qos, Step, Unbind, VppbId
 from redfish_fm.fabric.parts_planner import PartsPlanner
 from redfish_fm.fabric.physical import Physical, Plain
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import order, overlaps
 from redfish_fm.fabric.values import Allocation, Binding
 
@@ -43,6 +44,7 @@ class Plan:
 
 _PLAIN: Physical = Plain()
 _NO_WISHES: Mapping[BindTarget, Qos] = {}
+_NO_CONTROLS: Mapping[BindTarget, QosControl] = {}
 
 
 def plan(
@@ -56,6 +58,7 @@ def plan(
     fresh: frozenset[VppbId] = frozenset(),
     physical: Physical = _PLAIN,
     bandwidth: Mapping[BindTarget, Qos] = _NO_WISHES,
+    controls: Mapping[BindTarget, QosControl] = _NO_CONTROLS,
 ) -> Plan:
     """Return the steps that are safe now towards `wanted`, given one look at the fabric.
 
@@ -68,7 +71,8 @@ def plan(
     `fresh` are wanted vPPBs whose binding was never observed: what is dirty is sanitized before
     it is bound there. All others are bound again as they are: the contents are their owner's.
     `physical` knows which targets exist only while allocated, and which take each other.
-    `bandwidth` is what LDs are to have; what is asked of no LD stays as it is.
+    `bandwidth` is what LDs are to have, `controls` what whole devices are to do; what is asked of
+    none stays as it is.
     """
     ground = Ground(observation, unsettled, physical)
     claims = sorted(wanted, key=lambda each: (each.vppb, order(each.target)))
@@ -99,6 +103,7 @@ def plan(
         *parts.allocates,
         *planner.binds,
         *plan_bandwidth(ground, bandwidth, observation.qos),
+        *plan_controls(ground, controls, observation.ports),
     )
     return Plan(
         steps,

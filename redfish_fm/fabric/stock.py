@@ -107,8 +107,8 @@ class Kept:
 
 
 Entry = Sort | Appliance | Machine | Kept
-Load = tuple[SwitchKey, int]
-"""What a block that is in use may put on the uplinks of its switch, in MB/s."""
+Load = tuple[tuple[str, ...], int]
+"""What a block that is in use may put on links between switches, in MB/s on each of them."""
 
 
 def place_order(place: Place) -> tuple[object, ...]:
@@ -129,9 +129,10 @@ class Shelves:
         self._machines: dict[tuple[Place, MachineSort], list[str]] = {}
         self._machine_sorts: Relation[Place, MachineSort] = Relation()
         self._places_at: Relation[SwitchKey, Place] = Relation()
+        self._places_over: Relation[str, Place] = Relation()
         self._kept: list[str] = []
         self._loads: dict[str, Load] = {}
-        self._load_mb_s: dict[SwitchKey, int] = {}
+        self._load_mb_s: dict[str, int] = {}
         self._looks = _Looks()
 
     # -- changes -----------------------------------------------------------------------------
@@ -145,10 +146,10 @@ class Shelves:
             self._entries[block_id] = entry
             self._add(block_id, entry)
         for weight, each in ((-1, self._loads.pop(block_id, None)), (1, load)):
-            if each is not None:
-                switch, mb_s = each
-                self._load_mb_s[switch] = self._load_mb_s.get(switch, 0) + weight * mb_s
-                self._looks.changed(self._places_at.each(switch))
+            links, mb_s = each or ((), 0)
+            for link in links:
+                self._load_mb_s[link] = self._load_mb_s.get(link, 0) + weight * mb_s
+                self._looks.changed(self._places_over.each(link))
         if load is not None:
             self._loads[block_id] = load
 
@@ -158,6 +159,7 @@ class Shelves:
             insort(self._machines.setdefault(key, []), block_id, key=by_id)
             self._machine_sorts.add((entry.place,), entry.sort)
             self._places_at.add((way.switch for way in entry.place.ways), entry.place)
+            self._places_over.add(_shared(entry.place), entry.place)
             self._looks.changed((entry.place,))
             return
         if isinstance(entry, Kept):
@@ -179,6 +181,7 @@ class Shelves:
                 self._machine_sorts.remove((entry.place,), entry.sort)
             if not self._machine_sorts.count(entry.place):
                 self._places_at.remove((way.switch for way in entry.place.ways), entry.place)
+                self._places_over.remove(_shared(entry.place), entry.place)
             return
         if isinstance(entry, Kept):
             del self._kept[bisect_left(self._kept, by_id(block_id), key=by_id)]
@@ -220,9 +223,9 @@ class Shelves:
         known = (each for each in found if isinstance(each, Appliance))
         return sorted(known, key=lambda each: by_id(each.block))
 
-    def load_mb_s(self, switch: SwitchKey) -> int:
-        """Return what is in use at the switch, by all hosts together."""
-        return self._load_mb_s.get(switch, 0)
+    def load_mb_s(self, link: str | None) -> int:
+        """Return what a link between switches carries, for all hosts together; of None nothing."""
+        return 0 if link is None else self._load_mb_s.get(link, 0)
 
     def machine_sorts(self, place: Place) -> frozenset[MachineSort]:
         """Return the sorts of free hosts at a place."""
@@ -245,11 +248,12 @@ class Shelves:
 
     def _look(self, place: Place) -> Hashable:
         """Return all that placement could make of a place, but for the ids."""
-        roots = [way.switch for way in place.ways]
+        order = [way.switch for way in place.ways]
         rows = []
         for way, vppbs in zip(place.ways, place.vppbs, strict=True):
-            chained = self.load_mb_s(way.switch) if way.hops > 1 else 0
-            shape = (roots.index(way.root), way.hops, way.latency_ns, way.bandwidth_mb_s, chained)
+            before = (order.index(way.root), *map(order.index, way.uplinks[1:]))
+            load = self.load_mb_s(way.link)
+            shape = (before, way.hops, way.latency_ns, way.bandwidth_mb_s, way.link is None, load)
             rows.append((shape, vppbs, self._looks.of_switch(way.switch, self._switch_look)))
         return tuple(rows), self._machine_sorts.get(place)
 
@@ -264,6 +268,11 @@ class Shelves:
                 appliances.append(each)
         ordered = (self._entries[each] for each in sorted(appliances, key=by_id))
         return frozenset(sorts), tuple(each.look for each in ordered if isinstance(each, Appliance))
+
+
+def _shared(place: Place) -> Iterator[str]:
+    """Yield the links that hosts at the place share with others."""
+    return (way.link for way in place.ways if way.link is not None)
 
 
 class _Looks:

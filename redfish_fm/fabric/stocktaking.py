@@ -52,8 +52,26 @@ def entry_of(index: FabricIndex, block: Block) -> tuple[Entry | None, Load | Non
     sort = sort_of(index, block)
     if not taken and (block.sharing or not index.holders_of_units(block.units)):
         return sort, None
-    load = (sort.switches[0], sort.bandwidth_mb_s) if sort.switches else None
-    return None, load
+    links = _links_used(index, block, sort)
+    return None, (links, sort.bandwidth_mb_s) if links else None
+
+
+def _links_used(index: FabricIndex, block: Block, sort: Sort) -> tuple[str, ...]:
+    """Return the links between switches over which those who have the block reach it."""
+    systems = (index.compositions[name].host for name in index.compositions_of_block(block.id))
+    hosts = {host for host in systems if host is not None}
+    hosts = hosts.union(*map(index.hosts_of, block.units))
+    found: set[str] = set()
+    for host in hosts:
+        for fabric, switch in sort.switches:
+            near = index.vcs_of_host(fabric, host, switch)
+            if near and near[0].through is not None:
+                ways = ways_of(index.vcss_of_host(host))
+                on_way = (ways[each].link for each in ways[fabric, switch].uplinks)
+                found.update(link for link in on_way if link is not None)
+            if near:
+                break
+    return tuple(sorted(found))
 
 
 def _is_taken(index: FabricIndex, block: Block) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from redfish_fm.fabric.model import BindTarget, PartKind, PortId, Qos, VppbId
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.values import value_class
 
 
@@ -166,12 +167,16 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class QosWish:
-    """Bandwidth that an LD is wanted to have. `holder` is the id of its CXLLogicalDevice."""
+    """Bandwidth that an LD is wanted to have. `holder` is the id of its CXLLogicalDevice.
+
+    With `control` it is what the whole device at a port is to do, and `holder` is the port's.
+    """
 
     fabric: str
     target: BindTarget
     qos: Qos
     holder: str
+    control: QosControl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +186,8 @@ class CapacityPool:
     `id` is the URI of the MemoryDomain, PCIeDevice (dynamic capacity is the device's, whichever
     LD has the region) or StoragePool. Sizes in MiB: parts are multiples of `granularity_mib`.
     `port` is where the device is plugged, None where no driver can allocate (imports). `parts`
-    are the numbers a part may have (LD ids, region numbers per LD, namespace ids).
+    are the numbers a part may have (LD ids, region numbers per LD, namespace ids). `shareable`:
+    several hosts may have a part.
     """
 
     id: str
@@ -191,6 +197,7 @@ class CapacityPool:
     granularity_mib: int
     parts: tuple[int, ...]
     port: PortId | None = None
+    shareable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from redfish_fm.fabric.bandwidth import check_bandwidth
 from redfish_fm.fabric.model import Qos
 from redfish_fm.fabric.values import QosWish
 from redfish_fm.mapping import generic, refusals
+from redfish_fm.mapping.congestion import read_control
 from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.violations import refuse
@@ -81,7 +82,8 @@ def restored(tip: Tip, uri: str, overlay_before: str) -> Edit | None:
     Not where others have been promised meanwhile what the LD gave up: then it stays given up.
     """
     raw, pre = tip.overlay(uri), overlay_before.encode() or None
-    wish = read_wish(uri, _parsed(pre), tip.facts)
+    overlay = _parsed(pre)
+    wish = read_wish(uri, overlay, tip.facts) or read_control(uri, overlay, tip.facts)
     if raw == pre or (wish is not None and check_bandwidth(tip.index.bandwidth, wish)):
         return None
     return Edit(Space.OVERLAY, uri, raw, pre)

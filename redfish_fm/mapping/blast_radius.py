@@ -4,7 +4,6 @@ Pure; changes nothing. Our OEM schema: schemas/oem/RedfishFMComposition_v1.xml. 
 the chassis (a rack, mostly) that everything in it stands in, and fails as that.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from redfish_fm.fabric.blast_radius import Outage, Suffering, blast_radius
@@ -13,10 +12,9 @@ from redfish_fm.mapping import refusals
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.facts import Facts, enclosing
 from redfish_fm.mapping.links import uris_at
-from redfish_fm.mapping.plugged import chassis_of
 from redfish_fm.mapping.rendering import ref, refs
 from redfish_fm.mapping.systems_shown import ACTION_INFO
-from redfish_fm.mapping.uris import COMPOSITION_SERVICE
+from redfish_fm.mapping.uris import COMPOSITION_SERVICE, chassis_of
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
 ACTION = "RedfishFMComposition.BlastRadius"
@@ -59,7 +57,7 @@ def answer(uri: str, found: tuple[Suffering, ...]) -> dict[str, Any]:
 
 def outage_of(uri: str, index: FabricIndex, facts: Facts) -> Outage:
     """Return what fails with the resource at `uri`; nothing where nothing is bound through it."""
-    if uri in facts.switch_uris.values():
+    if uri in facts.whereabouts.switch_at:
         return _of_switches(frozenset({uri}), facts)
     if chassis_of(uri) == uri:
         return _of_chassis(uri, facts)
@@ -97,19 +95,18 @@ def _of_entity(uri: str, index: FabricIndex, facts: Facts) -> Outage:
 
 
 def _of_port(port: str, facts: Facts) -> Outage:
-    """Return what fails with a switch port: what is plugged in there, or the way of a host."""
-    vcss = (vcs for vcs in facts.vcss if vcs.port == port)
+    """Return what fails with a switch port: what is plugged in there, or the way of hosts."""
+    ends = (port, facts.peer_ports.get(port, port))
     return Outage(
         units=facts.port_units.get(port, frozenset()),
-        vcss=frozenset((vcs.switch, vcs.vcs) for vcs in vcss),
+        vcss=frozenset[tuple[str, str]]().union(*map(facts.whereabouts.vcss_at, ends)),
     )
 
 
 def _of_switches(uris: frozenset[str], facts: Facts) -> Outage:
     """Return what fails with switches: themselves, and the ways to what is plugged in there."""
-    known = {key for key, uri in facts.switch_uris.items() if uri in uris}
-    ports = (uri for (fabric, port), uri in facts.port_uris.items()
-             if (fabric, port.switch) in known)  # fmt: skip
+    known = [facts.whereabouts.switch_at[uri] for uri in uris]
+    ports = (port for place in known for port in facts.whereabouts.ports_of(*place))
     units = (facts.port_units.get(uri, frozenset()) for uri in ports)
     return Outage(
         units=frozenset[str]().union(*units), switches=frozenset(switch for _, switch in known)
@@ -118,30 +115,15 @@ def _of_switches(uris: frozenset[str], facts: Facts) -> Outage:
 
 def _of_chassis(uri: str, facts: Facts) -> Outage:
     """Return what fails with a chassis: all that stands in it, however deep."""
-    inside = frozenset(_inside(uri, facts))
-    switches = {
-        switch
-        for switch in facts.switch_uris.values()
-        if facts.switch_chassis.get(switch) in inside
-    }
+    at = facts.whereabouts
+    inside = [*at.inside(uri)]
     hosts = (facts.entity_hosts.get(each) for each in inside)
     devices = Outage(
         frozenset(host for host in hosts if host is not None),
-        frozenset(unit.id for unit in facts.units if chassis_of(unit.id) in inside),
+        frozenset[str]().union(*map(at.units_in, inside)),
     )
-    return _together([devices, _of_switches(frozenset(switches), facts)])
-
-
-def _inside(uri: str, facts: Facts) -> Iterator[str]:
-    """Yield the chassis and all that stand in it."""
-    below: dict[str, list[str]] = {}
-    for chassis, around in facts.containers.items():
-        below.setdefault(around, []).append(chassis)
-    todo = [uri]
-    while todo:
-        each = todo.pop()
-        yield each
-        todo += below.pop(each, [])
+    switches = frozenset[str]().union(*map(at.switches_in, inside))
+    return _together([devices, _of_switches(switches, facts)])
 
 
 def _together(outages: list[Outage]) -> Outage:

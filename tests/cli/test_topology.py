@@ -5,6 +5,7 @@ import json
 import pytest
 
 from redfish_fm.resources import schemas_dir
+from tests.drivers.chains import CHAIN
 
 TINY = """\
 name: tiny
@@ -49,6 +50,23 @@ def test_show_in_json_counts_lds_and_vppbs(command) -> None:
     shown = json.loads(command("topology", "show", "two-hosts", "--json").stdout)
     cxl = next(fabric for fabric in shown["fabrics"] if fabric["type"] == "CXL")
     assert (cxl["devices"], cxl["LDs"], cxl["vPPBs"]) == (2, 4, 10)
+
+
+def test_show_tells_to_what_a_switch_is_joined(command, tmp_path) -> None:
+    file = tmp_path / "chain.yaml"
+    file.write_text(CHAIN)
+    lines = command("topology", "show", str(file)).stdout.splitlines()
+    told = {line.split()[1].rstrip(":"): line for line in lines if "switch " in line}
+    assert told["top"].endswith("; 4 links to 2 switches")
+    assert told["deep"].endswith("; 1 link to leaf1")
+    shown = json.loads(command("topology", "show", str(file), "--json").stdout)
+    (groups,) = [fabric["groups"] for fabric in shown["fabrics"]]
+    assert [(group["joined"], group["joined_to"]) for group in groups] == [
+        (4, ["leaf1", "leaf2"]),
+        (3, ["top", "deep"]),
+        (2, ["top"]),
+        (1, ["leaf1"]),
+    ]
 
 
 def test_a_file_can_be_shown_and_validated(command, tmp_path) -> None:

@@ -40,12 +40,33 @@ class Naive:
         for name, vcs in self.facts.items():
             places = (VppbId(name, vcs.vcs, number) for number in range(vcs.vppb_count))
             self.vppbs[name] = sum(place not in index.bindings for place in places)
-            self.load[name] = 0 if vcs.through is None else self._in_use(name)
+            self.load[name] = 0 if vcs.through is None else self._in_use({name, vcs.through})
 
-    def _in_use(self, switch: str) -> int:
-        blocks = self.pod.index.blocks.values()
-        at = [block for block in blocks if block.switches == (("F", switch),) and block.units]
-        return sum(b.bandwidth_mb_s or 0 for b in at if not b.sharing and self.held(b))
+    def _in_use(self, ends: set[str]) -> int:
+        """Return what crosses the link between two switches, whoever uses it."""
+        index = self.pod.index
+        blocks = [block for block in index.blocks.values() if block.units and not block.sharing]
+        return sum(
+            block.bandwidth_mb_s or 0
+            for block in blocks
+            if any(ends in self._crossed(host, block.switches[0][1]) for host in self._users(block))
+        )
+
+    def _users(self, block: Block) -> set[str]:
+        index = self.pod.index
+        ends = {f"T-{unit}" for unit in block.units}
+        systems = {each.host for each in index.compositions.values() if block.id in each.blocks}
+        zones = [zone.endpoints for zone in index.zones.values() if ends & {*zone.endpoints}]
+        named = {index.endpoints[end].host for members in zones for end in members}
+        return {host for host in systems | named if host is not None}
+
+    def _crossed(self, host: str, switch: str) -> list[set[str]]:
+        ways = {v.switch: v.through for v in self.pod.index.vcss.values() if v.host == host}
+        found = []
+        while (through := ways.get(switch)) is not None:
+            found.append({switch, through})
+            switch = through
+        return found
 
     # -- facts -----------------------------------------------------------------------------------
 

@@ -75,9 +75,11 @@ class Pod:
         vppbs: int = 16,
         latency: int | None = 100,
         mb_s: int | None = X16_MB_S,
+        link: str | None = None,
     ) -> "Pod":
         """A way of the host to one switch; `through` the switch that it is chained to."""
-        hops = 1 if through is None else 2
+        near = self.index.vcss.get((through or "", f"V-{host}"))
+        hops = 1 if through is None else 2 if near is None else near.hops + 1
         fact = VcsFact(
             "F",
             switch,
@@ -88,6 +90,7 @@ class Pod:
             latency_ns=latency,
             bandwidth_mb_s=mb_s,
             through=through,
+            link=link,
         )
         self.index.put_vcs(fact)
         return self

@@ -138,7 +138,8 @@ def shared_links(used: bool) -> Pod:
     pod = Pod().host("H", "s1", mb_s=9 * X16_MB_S)
     pod.way("H", "s2", through="s1").way("H", "s3", through="s1")
     pod.devices("s2", "b1", "b2").devices("s3", "c1", "c2", "c3")
-    return pod.composed("other", "X", "b2") if used else pod
+    pod.host("X", "s1").way("X", "s2", through="s1")
+    return pod.composed("other", "X", "b2") if used else pod.composed("other", "X")
 
 
 @row(["c1"])
@@ -149,6 +150,71 @@ def a_link_between_switches_is_shared_with_other_hosts() -> Answer:
 @row(["b1"])
 def a_link_between_switches_that_nobody_uses_is_as_good() -> Answer:
     return chosen(shared_links(False).placed(GPU))
+
+
+@row(["b1"])
+def a_link_between_switches_is_not_loaded_by_a_host_on_the_other_side() -> Answer:
+    pod = Pod().host("H", "s1", mb_s=9 * X16_MB_S).host("X", "s2")
+    pod.way("H", "s2", through="s1").way("H", "s3", through="s1")
+    pod.devices("s2", "b1", "b2").devices("s3", "c1", "c2", "c3")
+    return chosen(pod.composed("other", "X", "b2").placed(GPU))
+
+
+def crossed(*, at: str, through: str, by_hand: bool = False) -> Answer:
+    """Of H's two ways over chained switches, X loads one with a device at `at`."""
+    pod = Pod().host("H", "s1", mb_s=9 * X16_MB_S)
+    pod.way("H", "s2", through="s1").way("H", "s3", through="s1")
+    pod.devices("s2", "b1").devices("s3", "c1", "c2", "c3").devices(at, "x")
+    pod.host("X", through).way("X", "s1", through=None if through == "s1" else through)
+    pod.way("X", "s2", through="s1" if through != "s2" else None)
+    if at == "s4":
+        pod.way("X", "s4", through="s2")
+    pod = pod.zoned("z", "I-X", "T-x") if by_hand else pod.composed("other", "X", "x")
+    return chosen(pod.placed(GPU, compute=ComputeWish("H")))
+
+
+@row(["c1"])
+def a_link_carries_what_is_farther_down_as_well() -> Answer:
+    return crossed(at="s4", through="s1")
+
+
+@row(["c1"])
+def a_link_carries_what_hosts_of_the_other_side_have_on_this_one() -> Answer:
+    return crossed(at="s1", through="s2")
+
+
+@row(["c1"])
+def a_link_carries_what_was_zoned_by_hand() -> Answer:
+    return crossed(at="s4", through="s1", by_hand=True)
+
+
+def twins(link: str) -> Pod:
+    """H comes to s2 by the first of two links side by side; X has a device there, by `link`."""
+    pod = Pod().host("H", "s1", mb_s=9 * X16_MB_S).host("X", "s1")
+    pod.way("H", "s2", through="s1", link="first").way("H", "s3", through="s1")
+    pod.way("X", "s2", through="s1", link=link)
+    pod.devices("s2", "b1", "b2").devices("s3", "c1", "c2", "c3")
+    return pod.composed("other", "X", "b2")
+
+
+@row(["c1"])
+def of_links_side_by_side_the_one_that_is_used_is_loaded() -> Answer:
+    return chosen(twins("first").placed(GPU))
+
+
+@row(["b1"])
+def of_links_side_by_side_the_others_are_not_loaded() -> Answer:
+    return chosen(twins("second").placed(GPU))
+
+
+@row(["b2"])
+def what_a_system_has_over_a_link_counts_there_once() -> Answer:
+    # The link to s2 carries two devices and no third one; s3 is behind a link a quarter as wide.
+    pod = Pod().host("H", "s1", mb_s=9 * X16_MB_S)
+    pod.way("H", "s2", through="s1", mb_s=2 * X16_MB_S)
+    pod.way("H", "s3", through="s1", mb_s=4 * X16_MB_S // 5)
+    pod.devices("s2", "b1", kind="NVMe").devices("s2", "b2", "b3").devices("s3", "c1")
+    return chosen(pod.composed("S", "H", "b1").placed(GPU, system="S"))
 
 
 def far(latency: int) -> Pod:

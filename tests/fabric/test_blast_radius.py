@@ -242,3 +242,54 @@ class Counting(dict[str, Composition]):
     def __getitem__(self, key: str) -> Composition:
         self.count += 1
         return super().__getitem__(key)
+
+
+def chained_pods(count: int) -> FabricIndex:
+    """So many chains alike: host H{n} on near{n}, and a device of system S{n} on far{n} below."""
+    index = FabricIndex()
+    index.put_fabric(a_fabric().fabrics["F"])
+    for number in range(count):
+        near, far, host = f"near{number}", f"far{number}", f"H{number}"
+        index.put_vcs(VcsFact("F", near, "V", host, 4))
+        index.put_vcs(VcsFact("F", far, "V", host, 4, 2, through=near))
+        unit = Unit(f"D{number}", "F", Binder.ZONE, target=BindTarget(far, "p"))
+        put_target(index, unit)
+        index.put_block(Block(f"b-D{number}", GPU, units=frozenset({unit.id})))
+        holders, target = frozenset({f"z{number}"}), unit.target
+        assert target is not None
+        vppb = VppbId(far, "V", 0)
+        index.put_binding(Binding("F", unit.id, host, vppb, target, holders))
+        index.put_composition(Composition(f"S{number}", host, (f"b-D{number}",), holders, True))
+    return index
+
+
+@pytest.mark.parametrize(
+    "outage",
+    [{"switches": {"near1"}}, {"switches": {"far1"}}, {"vcss": {("far1", "V")}},
+     {"vcss": {("near1", "V")}}],
+)  # fmt: skip
+def test_a_way_that_is_cut_costs_who_goes_it(outage: dict[str, set[object]]) -> None:
+    def work(count: int) -> int:
+        index = chained_pods(count)
+        index.vcss = Unlisted(index.vcss)
+        before = index.work
+        assert told(index, **outage) == {"S1": ("Degraded", "b-D1")}
+        return index.work - before
+
+    assert work(3) == work(60)
+
+
+def test_a_switch_is_on_the_way_however_far_above() -> None:
+    index = chained_pods(1)
+    index.put_vcs(VcsFact("F", "top", "V", "H0", 4))
+    index.put_vcs(VcsFact("F", "near0", "V", "H0", 4, 2, through="top"))
+    index.put_vcs(VcsFact("F", "far0", "V", "H0", 4, 3, through="near0"))
+    for failed in ("top", "near0", "far0"):
+        assert told(index, switches={failed}) == {"S0": ("Degraded", "b-D0")}, failed
+        assert told(index, vcss={(failed, "V")}) == {"S0": ("Degraded", "b-D0")}, failed
+
+
+def test_a_switch_that_is_only_known_to_be_on_the_way_counts() -> None:
+    index = chained_pods(1)
+    index.remove_vcs("near0", "V")
+    assert told(index, switches={"near0"}) == {"S0": ("Degraded", "b-D0")}

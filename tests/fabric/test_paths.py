@@ -37,6 +37,17 @@ def test_a_chain_adds_up_and_uses_every_link() -> None:
     assert way.uplinks == (("F", "s1"), ("F", "s2"), ("F", "s3"))
 
 
+def test_a_link_between_switches_has_one_name_from_both_ends() -> None:
+    down = ways_of([vcs("s1"), vcs("s2", hops=2, through="s1")])["F", "s2"]
+    up = ways_of([vcs("s2"), vcs("s1", hops=2, through="s2")])["F", "s1"]
+    assert down.link == up.link is not None
+
+
+def test_the_link_of_a_host_is_shared_with_nobody() -> None:
+    assert ways_of([vcs("s1"), vcs("s2", hops=2, through="s1")])["F", "s1"].link is None
+    assert ways_of([vcs("s2", hops=2, through="s1")])["F", "s2"].link is None
+
+
 def test_a_hop_that_nobody_tells_of_counts_as_a_switch() -> None:
     assert ways_of([vcs("s1", latency=None)])["F", "s1"].latency_ns == HOP_NS
     assert ways_of([vcs("s1", hops=2)])["F", "s1"].latency_ns == 100 + HOP_NS

@@ -8,11 +8,13 @@ import pytest
 
 from redfish_fm.fabric import (
     memory_policy,
+    paths,
     placement,
     placement_devices,
     placement_held,
     placement_market,
     placement_reach,
+    stock,
     stocktaking,
 )
 from tests.fabric import (
@@ -109,6 +111,8 @@ MEMORY_SCORE = memory_policy._score  # noqa: SLF001
 SUITS = placement_reach.suits
 LEGS = memory_policy.legs_of
 PARTS = memory_policy.Room.parts
+CARRY = placement_reach.Reach._carry  # noqa: SLF001
+WAYS = paths.ways_of
 CHECK = placement_market.check_blocks
 
 MUTANTS: dict[str, tuple[Any, str, Any]] = {
@@ -125,8 +129,28 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
         "_emptiest_first",
         lambda chosen: sorted(chosen, key=lambda each: (-each.most, each.position)),
     ),
-    "nobody else's load": (placement_reach.Reach, "_load_now", lambda *_: 0),
-    "nothing loads": (placement_reach.Reach, "_carry", lambda *_: None),
+    "nobody else's load": (stock.Shelves, "load_mb_s", lambda *_: 0),
+    "what is chosen does not load": (placement_reach.Reach, "_carry", lambda *_, **__: None),
+    "own load counts twice": (
+        placement_reach.Reach,
+        "_carry",
+        lambda reach, sort, count, **_: CARRY(reach, sort, count),
+    ),
+    "nothing loads a link": (stocktaking, "_links_used", lambda *_: ()),
+    "everybody loads every link": (stocktaking, "_links_used", lambda *_: ("F/s1 - F/s2",)),
+    "links have no names": (
+        stocktaking,
+        "ways_of",
+        lambda vcss: WAYS(replace(vcs, link=None) for vcs in vcss),
+    ),
+    "links lead one way": (paths, "_unnamed", lambda one, other: f"{one} from {other}"),
+    "only the last link": (
+        stocktaking,
+        "ways_of",
+        lambda vcss: {
+            switch: replace(way, uplinks=way.uplinks[-1:]) for switch, way in WAYS(vcss).items()
+        },
+    ),
     "the smallest device": (placement_reach, "_fit", blinded(FIT, 0)),
     "the slowest device": (placement_reach, "_fit", reversed_order(FIT, 1)),
     "the whole device": (placement_reach, "_fit", reversed_order(FIT, 2)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from redfish_fm.fabric.stock import Appliance, Machine, Sort
 from redfish_fm.fabric.stocktaking import entry_of, settle
 from redfish_fm.fabric.values import Binder, Unit, VppbGrant
 from tests.fabric.builders import connection
-from tests.fabric.pods import GIB, Pod
+from tests.fabric.pods import GIB, X16_MB_S, Pod
 
 
 def a_pod() -> Pod:
@@ -37,6 +38,9 @@ def _inner_unit(pod: Pod) -> None:
     pod.index.put_block(block)
 
 
+LINK = "F/s1 - F/s2"
+"""The link by which H2 comes to s2, where it is chained."""
+
 HAPPENINGS: dict[str, Callable[[Pod], object]] = {
     "composed": lambda pod: pod.composed("S", "H1", "a1", "M"),
     "expanded": lambda pod: pod.composed("S", "H2", "a2", expands=True),
@@ -57,6 +61,10 @@ HAPPENINGS: dict[str, Callable[[Pod], object]] = {
     "block gone and back": _gone_and_back,
     "cable": lambda pod: pod.index.put_vcs(VcsFact("F", "s3", "V-H1", "H1", 4)),
     "cable gone": lambda pod: pod.index.remove_vcs("s3", "V-H1"),
+    "chained": lambda pod: pod.way("H2", "s2", through="s1"),
+    "chain gone": lambda pod: pod.index.remove_vcs("s2", "V-H2"),
+    "composed over it": lambda pod: pod.composed("T", "H2", "b1"),
+    "zoned over it": lambda pod: pod.zoned("far", "I-H2", "T-b1"),
     "inner unit": _inner_unit,
     "inner zone": lambda pod: pod.zoned("inner", "I-H1", "T-a2"),
     "inner unit gone": lambda pod: pod.index.remove_unit("a2.1"),
@@ -76,11 +84,11 @@ def test_shelves_hold_what_is_free_after_any_history(history: list[tuple[str, bo
     shelves = pod.index.shelves
     for name, block in pod.index.blocks.items():
         assert shelves.entry(name) == entry_of(pod.index, block)[0]
-    loads: dict[tuple[str, str], int] = {}
+    loads = {LINK: 0}
     for block in pod.index.blocks.values():
-        load = entry_of(pod.index, block)[1]
-        if load is not None:
-            loads[load[0]] = loads.get(load[0], 0) + load[1]
+        links, mb_s = entry_of(pod.index, block)[1] or ((), 0)
+        for link in links:
+            loads[link] += mb_s
     assert {at: shelves.load_mb_s(at) for at in loads} == loads
 
 
@@ -151,3 +159,35 @@ def test_hosts_that_reach_the_same_switches_stand_together() -> None:
     entries = [pod.index.shelves.entry(f"b-H{number}") for number in (1, 2, 3)]
     places = [entry.place for entry in entries if isinstance(entry, Machine)]
     assert places[0] == places[1] != places[2]
+
+
+def test_a_load_on_a_link_is_seen_by_whoever_goes_over_it() -> None:
+    pod = Pod().devices("s2", "b1").host("H2", "s1").way("H2", "s2", through="s1", link="one")
+    for host, link in (("H3", "other"), ("H4", "one")):
+        pod.host(host, "s1").way(host, "s2", through="s1", vppbs=8, link=link)
+    pod.zoned("z", "T-b1")
+    settle(pod.index)
+    assert sorted(map(len, pod.index.shelves.looks())) == [1, 2], "H3 and H4 are alike"
+    # Nothing moves on the shelves of s2: who has the device is known now, and by which link.
+    pod.zoned("z", "I-H2", "T-b1")
+    settle(pod.index)
+    assert sorted(map(len, pod.index.shelves.looks())) == [1, 1]
+
+
+@pytest.mark.parametrize("composed", [True, False])
+def test_what_a_host_has_already_loads_the_link_by_which_it_comes_to_it_now(
+    composed: bool,
+) -> None:
+    pod = a_pod()
+    if composed:
+        pod.composed("S", "H2", "b1")
+    else:
+        pod.zoned("z", "I-H2", "T-b1")
+    settle(pod.index)
+    assert pod.index.shelves.load_mb_s(LINK) == 0
+    pod.way("H2", "s2", through="s1")
+    settle(pod.index)
+    assert pod.index.shelves.load_mb_s(LINK) == X16_MB_S
+    pod.index.remove_vcs("s2", "V-H2")
+    settle(pod.index)
+    assert pod.index.shelves.load_mb_s(LINK) == 0

@@ -1,9 +1,12 @@
 """What a client asks before something fails: who would suffer, whatever it names."""
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from redfish_fm.drivers.virtual.topology import load
+from redfish_fm.fabric.blast_radius import blast_radius
 from redfish_fm.mapping.assembly import Carving, Holdings, Recipe
 from redfish_fm.mapping.blast_radius import ACTION, advertised, outage_of
 from redfish_fm.mapping.compositions import compose as compose_recipe
@@ -11,7 +14,7 @@ from redfish_fm.mapping.inventory import render_inventories
 from redfish_fm.mapping.writes import prepare
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import OutcomeKind, Write, WriteKind
-from tests.drivers.fabrics import CXL, PCIE
+from tests.drivers.fabrics import CXL, MOCKUPS, PCIE
 from tests.mapping.builders import MemoryTip, links
 from tests.mapping.test_compositions import a_pod, block, body
 
@@ -131,3 +134,86 @@ def test_a_system_remembers_which_of_its_parts_are_copies_until_one_is_given_bac
     assert tip.index.compositions[made].mirrors == (frozenset(held.uris["MemoryChunks"]),)
     held.drop(held.uris["MemoryChunks"][0])
     assert held.mirrors == [] and "Mirrors" not in held.shown()["RedfishFM"]["Composition"]
+
+
+class Counted(dict[Any, Any]):
+    """A table that counts who goes through it."""
+
+    counter: list[int]
+
+    def __iter__(self) -> Any:
+        self.counter[0] += len(self)
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        self.counter[0] += len(self)
+        return super().keys()
+
+    def values(self) -> Any:
+        self.counter[0] += len(self)
+        return super().values()
+
+    def items(self) -> Any:
+        self.counter[0] += len(self)
+        return super().items()
+
+
+class CountedList(list[Any]):
+    """The same of a list."""
+
+    counter: list[int]
+
+    def __iter__(self) -> Any:
+        self.counter[0] += len(self)
+        return super().__iter__()
+
+
+def counted(value: Any, counter: list[int]) -> Any:
+    made = Counted(value) if isinstance(value, dict) else CountedList(value)
+    made.counter = counter
+    return made
+
+
+def work_of(switches: int, *names: str) -> list[tuple[int, int]]:
+    """Return what each answer costs in a fabric of that size: entries gone through, index work."""
+    size = f"scale:hosts={4 * switches},gpus={4 * switches},switches={switches},memory=0"
+    found = render_inventories(load(size, MOCKUPS).inventories())
+    tip = MemoryTip(found.documents, found.facts)
+    host = next(each for each in tip.facts.port_hosts.values())
+    (near,) = {vcs.switch for vcs in tip.facts.vcss if vcs.host == host and vcs.fabric == "PCIe"}
+    gpu = next(
+        block.id.rsplit("/", 1)[-1]
+        for block in tip.facts.blocks.values()
+        if block.kind == "GPU" and block.switches == (("PCIe", near),)
+    )
+    compose(tip, host.rsplit("/", 1)[-1], gpu)
+    words = {"gpu": gpu, "switch": near, "host": host.rsplit("/", 1)[-1]}
+    uris = [each.format(**words) for each in names]
+    # What is looked up the other way round is made once, where it is first asked for.
+    assert all(told(tip, uri) for uri in uris)
+    counter, rows = [0], []
+    for each in fields(tip.facts):
+        value = getattr(tip.facts, each.name)
+        if not each.name.startswith("_"):
+            setattr(tip.facts, each.name, counted(value, counter))
+    tip.index.vcss = counted(tip.index.vcss, counter)
+    for uri in uris:
+        counter[0], before = 0, tip.index.work
+        found_there = blast_radius(tip.index, outage_of(uri, tip.index, tip.facts))
+        assert len(found_there) == 1, uri
+        rows.append((counter[0], tip.index.work - before))
+    return rows
+
+
+def test_what_an_answer_costs_does_not_grow_with_the_fabric() -> None:
+    asked = (
+        "/redfish/v1/Chassis/{gpu}",
+        PCIE_URI + "/Switches/{switch}",
+        PCIE_URI + "/Switches/{switch}/Ports/U1",
+        "/redfish/v1/Chassis/{switch}",
+        PCIE_URI + "/Endpoints/{gpu}",
+        SYSTEMS + "/{host}",
+    )
+    few, many = work_of(2, *asked), work_of(20, *asked)
+    assert few == many
+    assert all(gone_through == 0 for gone_through, _ in few)

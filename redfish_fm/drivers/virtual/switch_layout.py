@@ -1,12 +1,15 @@
 """The switches of a PCIe or CXL fabric, and what is plugged into their ports.
 
 Pure and deterministic. Upstream ports come first (U1..), then each device of the switch's group
-and the spare ports (D1..); devices that span switches come last, so they move no other port.
+and the spare ports (D1..); devices that span switches come last, so they move no other port. Links
+between switches have ports of their own (F1.., see chain_layout).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
+from redfish_fm.drivers.virtual.chain_layout import Joint, joined
 from redfish_fm.drivers.virtual.device_layout import Placing, lay_out_device, link
 from redfish_fm.drivers.virtual.equipment import FULL, cable, slot_w, switch_hardware
 from redfish_fm.drivers.virtual.host_layout import HostLayout
@@ -48,6 +51,8 @@ class SwitchLayout:
         self.devices: list[Device] = []
         self.hosts: set[str] = set()
         self._kinds: dict[str, DeviceKind] = {}
+        self._joints: list[Joint] = []
+        self._vppbs: dict[str, int] = {}
         self._fabric = fabric
         self._hosts = hosts
         self._identities = identities
@@ -56,6 +61,10 @@ class SwitchLayout:
             self._add_group(group, f"{path}.switches[{i}]")
         for i, spanning in enumerate(fabric.devices):
             self._add_spanning(spanning, f"{path}.devices[{i}]")
+        if self._joints:
+            self.switches = joined(
+                self.switches, self._joints, self._vppbs, fabric.protocol, problems
+            )
 
     def _add_group(self, group: SwitchSpec, path: str) -> None:
         made = [0] * len(group.devices)
@@ -74,6 +83,10 @@ class SwitchLayout:
             self.hosts.update(port.host for port in upstream if port.host)
             self.switches[switch] = self._switch(group, switch, domain, upstream, ports)
             self._check_ports(switch, path)
+            self._vppbs[switch] = group.vppbs
+            for j, uplink in enumerate(group.uplinks):
+                wire = partial(self._cable, group.detail, uplink.link)
+                self._joints.append(Joint(switch, uplink, f"{path}.uplinks[{j}]", wire))
 
     def _switch(
         self,
@@ -101,6 +114,8 @@ class SwitchLayout:
             domain=domain,
             manufacturer=group.manufacturer,
             hardware=switch_hardware(self._identities, group, switch, model, lanes, slots_w),
+            # The FM API of CXL switches has a command for it.
+            resets_ports=self._fabric.protocol == "CXL",
         )
 
     def _upstream(
