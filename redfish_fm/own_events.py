@@ -11,7 +11,7 @@ from typing import Any
 
 from redfish_fm.clocks import Clock
 from redfish_fm.config import Config
-from redfish_fm.control.delivery import HEARTBEAT, Send
+from redfish_fm.control.delivery import HEARTBEAT, TERMINATED, Send
 from redfish_fm.control.event_stream import EventStream
 from redfish_fm.control.kernel import Kernel
 from redfish_fm.control.streams import Streams
@@ -21,23 +21,21 @@ from redfish_fm.mapping.drafts import Subscribing
 from redfish_fm.mapping.event_messages import examples
 from redfish_fm.mapping.event_service import (
     EVENT_TYPES,
-    SUBMIT_TEST_EVENT,
     TEST_MESSAGE,
-    TEST_SUBSCRIPTION,
     AboutEvents,
     event_service_documents,
-    submitted,
 )
 from redfish_fm.mapping.events import EventSource
+from redfish_fm.mapping.subscriptions import is_stream
 from redfish_fm.mapping.uris import EVENT_SERVICE
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.action_documents import Advertised, actions_property
 from redfish_fm.redfish.catalog import Catalog
-from redfish_fm.redfish.changes import Change
-from redfish_fm.redfish.events import Event, fragment, made_event, member
+from redfish_fm.redfish.changes import Change, Space
+from redfish_fm.redfish.events import Event, fragment, member
 from redfish_fm.redfish.privileges import Privileges
 from redfish_fm.redfish.registries import Registries
-from redfish_fm.redfish.sse_filter import FORMATS, PROPERTIES
+from redfish_fm.redfish.sse_filter import FORMATS, PROPERTIES, Words
 from redfish_fm.redfish.streams import StreamDoor
 from redfish_fm.redfish.view import Representation
 from redfish_fm.redfish.writes import Commit, Outcome, Write
@@ -54,6 +52,7 @@ _OWN = frozenset(
         "RoleCollection",
         "SessionService",
         "TaskCollection",
+        "TaskService",
     }
 )
 """Types of the service's own resources, which every world has besides."""
@@ -65,8 +64,8 @@ _WHO = "/redfish/v1/AccountService"
 """Below which changes say who may listen."""
 _MADE_BY_ACTIONS = frozenset({"CompositionReservation", "Task"})
 """Types that come and go though nobody can POST one."""
-_ALSO_TOLD = (TEST_MESSAGE, HEARTBEAT, messages.event_buffer_exceeded())
-"""Messages that come from no change: of tests, of heartbeats, of what was kept no longer."""
+_ALSO_TOLD = (TEST_MESSAGE, HEARTBEAT, TERMINATED, messages.event_buffer_exceeded())
+"""Messages that come from no change: of tests, heartbeats, the end, what was kept no longer."""
 
 
 def about_events(catalog: Catalog, odata_types: Iterable[str]) -> AboutEvents:
@@ -100,7 +99,11 @@ def _changes(catalog: Catalog, name: str) -> bool:
 
 
 class OwnEvents:
-    """Stands behind the EventService. `send` delivers instead of real requests, in tests."""
+    """Stands behind the EventService. `send` delivers instead of real requests, in tests.
+
+    `may_listen` tells whether a user may go on reading a stream, `may_be_told` whether events are
+    delivered to what it has subscribed.
+    """
 
     def __init__(
         self,
@@ -113,13 +116,13 @@ class OwnEvents:
         clock: Clock,
         rng: random.Random,
         may_listen: Callable[[str], bool],
+        may_be_told: Callable[[str], bool],
         send: Send | None = None,
     ) -> None:
         self._kernel = kernel
         self._catalog = catalog
         self._registries = registries
         self._privileges = privileges
-        self._clock = clock
         self._advertised = Advertised(catalog)
         self._push = Push(
             Destinations.of(config.event_destinations),
@@ -139,6 +142,7 @@ class OwnEvents:
             rng,
             send or self._push.send,
             self._read,
+            may_be_told,
         )
         kernel.writer.tip_view.subscribing = Subscribing(
             self._push.refuses, config.subscription_limit
@@ -147,7 +151,6 @@ class OwnEvents:
             self.stream,
             self.subscriptions.words,
             kernel.writer,
-            registries,
             clock,
             limit=config.event_stream_limit,
             allowed=may_listen,
@@ -163,11 +166,12 @@ class OwnEvents:
         """Begin where the stored state ends. Call once the kernel has it."""
         self.stream.start(stored.seq)
         await self.subscriptions.load()
+        documents = self._kernel.published.state.spaces[Space.DOCUMENT]
+        self.streams.clean_up(uri for uri, raw in documents.items() if is_stream(uri, raw))
         self._show_enabled()
 
     async def run(self) -> None:
         """Deliver until cancelled."""
-        await self.subscriptions.drop_streams()
         async with asyncio.TaskGroup() as tasks:
             streaming = tasks.create_task(self.streams.run())
             await self.subscriptions.run()
@@ -176,19 +180,23 @@ class OwnEvents:
     @property
     def door(self) -> StreamDoor:
         """Where streams are opened."""
+        return StreamDoor(EVENT_STREAM_URI, EVENT_SERVICE, self._words, self.streams.open)
+
+    def _words(self) -> Words:
+        """Return what a $filter may compare with: what the EventService lists at present."""
         service = self._kernel.published.state.document(EVENT_SERVICE) or {}
-        words = {
+        return {
             "EventFormatType": FORMATS,
             "EventType": frozenset(EVENT_TYPES),
             "RegistryPrefix": frozenset(service.get("RegistryPrefixes", ())),
             "ResourceType": frozenset(service.get("ResourceTypes", ())),
         }
-        return StreamDoor(EVENT_STREAM_URI, EVENT_SERVICE, words, self.streams.open)
 
     def _published(self, changes: Sequence[Change]) -> None:
-        """Let nobody listen on who may no more: an account or role can have changed."""
+        """Tell nobody anything who may no more hear it: an account or role can have changed."""
         if any(edit.key.startswith(_WHO) for change in changes for edit in change.edits):
             self.streams.check()
+            self.subscriptions.check()
 
     async def close(self) -> None:
         """Note how far deliveries have got; call when `run` has ended, before the store closes."""
@@ -200,27 +208,16 @@ class OwnEvents:
         return self.subscriptions.owner_of(uri) or self._kernel.owner_of(uri)
 
     def carrying_out(self, commit: Commit) -> Commit:
-        """Return `commit` with what an action of the EventService means besides."""
+        """Return `commit` with what a change of the EventService means besides."""
 
         async def carry_out(write: Write) -> Outcome:
             outcome = await commit(write)
-            if write.uri == EVENT_SERVICE:
-                self._act(write)
+            if write.uri == EVENT_SERVICE and write.action is None:
+                self._show_enabled()
+                self.streams.check()
             return outcome
 
         return carry_out
-
-    def _act(self, write: Write) -> None:
-        now_s = self._clock.wall_s()
-        if write.action == TEST_SUBSCRIPTION:
-            self.stream.tell(made_event(TEST_MESSAGE, self._registries, now_s))
-        elif write.action == SUBMIT_TEST_EVENT:
-            origin = write.body.get("OriginOfCondition")
-            about = self._type_of(origin.rstrip("/")) if isinstance(origin, str) else None
-            self.stream.tell(submitted(write.body, now_s, about))
-        elif write.action is None:
-            self._show_enabled()
-            self.streams.check()
 
     def _show_enabled(self) -> None:
         """Show in its Status whether the service sends anything."""

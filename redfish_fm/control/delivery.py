@@ -17,7 +17,6 @@ from redfish_fm.control.delivery_words import DeliveryWords, Shared
 from redfish_fm.control.event_stream import RECORD_LAST, Batch, EventStream
 from redfish_fm.mapping.event_service import Retrying
 from redfish_fm.mapping.subscription_values import RetryPolicy, Subscription
-from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.events import Event, Position, made_event
 from redfish_fm.redfish.registries import Registries
@@ -28,6 +27,8 @@ TOO_LONG = "what is sent is too long for it (413)"
 
 HEARTBEAT = Message("HeartbeatEvent.RedfishServiceFunctional")
 """The service works, and nothing else is to be told."""
+TERMINATED = Message("Base.SubscriptionTerminated")
+"""The last that a receiver hears where the service itself ends a subscription."""
 
 EVENTS_MAX = 200
 """Events in one request, some 100 kB: many receivers refuse to read more than a megabyte."""
@@ -62,7 +63,10 @@ Send = Callable[[Parcel], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Delivering:
-    """What all deliveries have in common. `settings` tells what the EventService says now."""
+    """What all deliveries have in common.
+
+    `settings` tells what the EventService says now, `allowed` whether a user may hear of events.
+    """
 
     stream: EventStream
     words: DeliveryWords
@@ -72,6 +76,7 @@ class Delivering:
     rng: random.Random
     send: Send
     settings: Callable[[], Retrying]
+    allowed: Callable[[str], bool]
 
 
 class Watcher(Protocol):
@@ -114,10 +119,20 @@ class Delivery:
         self.subscription = subscription
         self._changed.set()
 
+    def look_again(self) -> None:
+        """See whether who made it may hear of events now."""
+        self._changed.set()
+
+    @property
+    def barred(self) -> bool:
+        """Whether who made it may not hear of events. One that nobody made is nobody's to bar."""
+        owner = self.subscription.kept.owner
+        return bool(owner) and not self._common.allowed(owner)
+
     async def run(self) -> None:
         """Deliver until cancelled, or until the subscription is given up."""
         while True:
-            if not self.subscription.enabled:
+            if not self.subscription.enabled or self.barred:
                 await self._changed.wait()
                 self._changed.clear()
                 continue
@@ -136,6 +151,14 @@ class Delivery:
                 await pause(clock, self._changed, rest_s - clock.now_s() % rest_s)
             elif not batch.events:
                 await self._news()
+
+    async def part(self) -> None:
+        """Tell the receiver, once, that nothing comes any more. Call when `run` runs no more.
+
+        What it did not have by then it does not get.
+        """
+        if self._common.settings().enabled:
+            await self._common.send(self._parcel(self.subscription, [self._told(TERMINATED)]))
 
     def _reached(self, position: Position) -> None:
         if position > self.position:
@@ -159,14 +182,9 @@ class Delivery:
             if event.seq >= kept.resumed or event.time_s >= kept.since_s
             if event.to == uri or (event.to is None and matches(event))
         ]
-        return [self._gap(batch), *found] if batch.gap else found
-
-    def _gap(self, batch: Batch) -> Event:
-        """Return the event that says that others are gone: always the same before the same."""
-        first = batch.events[0].seq if batch.events else batch.through[0]
-        time_s = batch.events[0].time_s if batch.events else self._common.clock.wall_s()
-        made = made_event(messages.event_buffer_exceeded(), self._common.registries, time_s)
-        return replace(made, seq=first, number=0, to=self.subscription.uri)
+        if batch.gap:
+            found.insert(0, self._common.words.gap(batch, self._common.clock.wall_s(), uri))
+        return found
 
     async def _deliver(self, events: Sequence[Event]) -> bool:
         """Send until all is taken; False where the subscription has changed so that it is not.
@@ -177,7 +195,7 @@ class Delivery:
         while True:
             self._changed.clear()
             subscription, settings = self.subscription, self._common.settings()
-            if not subscription.enabled or not settings.enabled:
+            if not subscription.enabled or self.barred or not settings.enabled:
                 return False
             part = events[: self._events_max]
             reason = await self._common.send(self._parcel(subscription, part))
@@ -252,5 +270,9 @@ class Delivery:
         # What was missed while a receiver did not listen is not made up for.
         self._beat_s = now_s
         if common.settings().enabled:
-            told = made_event(HEARTBEAT, common.registries, common.clock.wall_s())
-            common.stream.tell(replace(told, to=self.subscription.uri))
+            self._told(HEARTBEAT)
+
+    def _told(self, message: Message) -> Event:
+        """Add to all events one that this subscription alone gets."""
+        made = made_event(message, self._common.registries, self._common.clock.wall_s())
+        return self._common.stream.tell(replace(made, to=self.subscription.uri))

@@ -7,13 +7,23 @@ want the same get the same bytes.
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
 from redfish_fm.control.event_stream import Batch, EventStream
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.event_filter import EventFilter
-from redfish_fm.redfish.events import Event, Position, envelope, event_id, fragment, member
+from redfish_fm.redfish.events import (
+    Event,
+    Position,
+    envelope,
+    event_id,
+    fragment,
+    made_event,
+    member,
+)
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.view import Representation
 
@@ -37,6 +47,16 @@ class DeliveryWords:
         """Return the Event resource with `events`; `origin`: with the resources they are about."""
         one = self._with_origin if origin else self._stream.rendered
         return envelope(event_id(events[-1]), context, [one(event) for event in events])
+
+    def gap(self, batch: Batch, now_s: float, to: str) -> Event:
+        """Return the event that says, to one EventDestination, that others before a batch are gone.
+
+        Always the same before the same; `now_s` is the wall time.
+        """
+        first = batch.events[0].seq if batch.events else batch.through[0]
+        time_s = batch.events[0].time_s if batch.events else now_s
+        made = made_event(messages.event_buffer_exceeded(), self._registries, time_s)
+        return replace(made, seq=first, number=0, to=to)
 
     def _with_origin(self, event: Event) -> bytes:
         resource = self._origin(event)

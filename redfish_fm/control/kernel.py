@@ -84,6 +84,7 @@ class Kernel:
         self.inventory = InventoryNews(self.writer, clock)
         self.writer.on_publish.append(self.expiry.published)
         self._running: list[asyncio.Task[None]] = []
+        self._closing = False
 
     def start(self, stored: StoredState) -> None:
         """Take over what the store has loaded; call once, before `run`."""
@@ -92,6 +93,8 @@ class Kernel:
 
     async def run(self) -> None:
         """Commit and reconcile until cancelled, or until `close` has decided everything."""
+        if self._closing:
+            return
         async with asyncio.TaskGroup() as tasks:
             self._group = tasks
             self._looking = {
@@ -156,17 +159,21 @@ class Kernel:
     async def close(self) -> None:
         """Decide what is in flight, stop, then close drivers and the store.
 
-        Call while `run` runs; it ends. Clients that wait for hardware are answered with a Task.
+        `run` ends, also one that has yet to begin. Clients that wait for hardware are answered with
+        a Task, those whose changes are not decided by then with a 503.
         """
+        self._closing = True
         self.operations.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            # Where nothing runs, nothing is decided.
+            async with asyncio.timeout(CLOSE_TIMEOUT_S if self._running else 0.0):
                 await self.writer.close()
                 await self.retries.close()
         for task in self._running:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
+        self.writer.give_up()
         if self._power is not None:
             await self._power.close()
         for driver in self._drivers.values():

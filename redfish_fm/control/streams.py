@@ -9,8 +9,7 @@ that, closes the stream.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
 from redfish_fm.clocks import Clock
@@ -19,12 +18,11 @@ from redfish_fm.control.event_stream import Batch, EventStream
 from redfish_fm.control.tip import TipView
 from redfish_fm.control.writer import Writer
 from redfish_fm.mapping.drafts import Draft
-from redfish_fm.mapping.subscriptions import ended, stream_opened
+from redfish_fm.mapping.subscriptions import ended, is_stream, stream_opened
 from redfish_fm.mapping.uris import EVENT_SERVICE, SUBSCRIPTIONS
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
-from redfish_fm.redfish.events import Event, Position, event_id, made_event
-from redfish_fm.redfish.registries import Registries
+from redfish_fm.redfish.events import Event, Position, event_id
 from redfish_fm.redfish.requests import Sink
 from redfish_fm.redfish.sse_filter import StreamFilter
 from redfish_fm.redfish.streams import StreamWish
@@ -129,7 +127,6 @@ class Streams:
         stream: EventStream,
         words: DeliveryWords,
         writer: Writer,
-        registries: Registries,
         clock: Clock,
         *,
         limit: int,
@@ -139,7 +136,6 @@ class Streams:
         self._stream = stream
         self._words = words
         self._writer = writer
-        self._registries = registries
         self._clock = clock
         self._limit = limit
         self._allowed = allowed
@@ -197,6 +193,15 @@ class Streams:
         if found is not None:
             found.end()
 
+    def clean_up(self, uris: Iterable[str]) -> None:
+        """Have the EventDestinations of streams deleted as soon as the store takes it.
+
+        Those that an earlier life has left, say: whoever read them is gone.
+        """
+        self._left_behind.update(uris)
+        if self._left_behind:
+            self._reap.set()
+
     def check(self) -> None:
         """Close the streams of those who may no longer listen, or all where events are off."""
         enabled = self._enabled()
@@ -227,14 +232,13 @@ class Streams:
         """Forget a stream; its EventDestination goes with it."""
         self.leave(stream)
         self._open.pop(stream.uri, None)
-        self._left_behind.add(stream.uri)
-        self._reap.set()
+        self.clean_up((stream.uri,))
 
     def told(self, batch: Batch, stream: Stream) -> bytes:
         """Return what a stream gets of a batch that was read for it alone."""
         events = [event for event in batch.events if _wanted(event, stream)]
         self.sent_total += len(events)
-        return b"".join([*self._gap(batch), *map(self._message, events)])
+        return b"".join([*self._gap(batch, stream), *map(self._message, events)])
 
     # The round.
 
@@ -273,7 +277,7 @@ class Streams:
         self, batch: Batch, stream: Stream, made: dict[Position, bytes]
     ) -> tuple[int, bytes]:
         """Return how many events of a batch a stream gets, and their bytes."""
-        pieces = self._gap(batch)
+        pieces = self._gap(batch, stream)
         gaps = len(pieces)
         for event in batch.events:
             if event.position > stream.position and _wanted(event, stream):
@@ -283,14 +287,11 @@ class Streams:
                 pieces.append(message)
         return len(pieces) - gaps, b"".join(pieces)
 
-    def _gap(self, batch: Batch) -> list[bytes]:
+    def _gap(self, batch: Batch, stream: Stream) -> list[bytes]:
         """Return what says that events before a batch are gone for good."""
         if not batch.gap:
             return []
-        first = batch.events[0].seq if batch.events else batch.through[0]
-        time_s = batch.events[0].time_s if batch.events else self._clock.wall_s()
-        made = made_event(messages.event_buffer_exceeded(), self._registries, time_s)
-        return [self._message(replace(made, seq=first, number=0))]
+        return [self._message(self._words.gap(batch, self._clock.wall_s(), stream.uri))]
 
     def _message(self, event: Event) -> bytes:
         """Return an event as one message of the stream; JSON as we write it has no line breaks."""
@@ -334,7 +335,11 @@ def _wanted(event: Event, stream: Stream) -> bool:
 
 
 def _over(uris: Collection[str], tip: TipView) -> Draft:
-    """Return the draft that deletes the EventDestinations of streams that are over."""
-    edits = tuple(edit for uri in uris for edit in ended(uri, tip).edits)
+    """Return the draft that deletes the EventDestinations of streams that are over.
+
+    Not one that was made under the Id of a stream since that was deleted.
+    """
+    over = (uri for uri in uris if is_stream(uri, tip.wanted(uri)))
+    edits = tuple(edit for uri in over for edit in ended(uri, tip).edits)
     kind = OutcomeKind.DELETED if edits else OutcomeKind.NO_OPERATION
     return Draft(kind, SUBSCRIPTIONS, edits)

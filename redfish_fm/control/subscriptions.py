@@ -3,7 +3,8 @@
 Follows what is published: a subscription that is made gets a delivery, one that is deleted loses
 it. How far each has got is kept in the store at most once a second, so a delivery costs no flush;
 after a crash the events of the last second may be sent again, with the same ids. That a receiver
-does not answer is shown in the Status of its subscription, and only there.
+does not answer is shown in the Status of its subscription, and only there. So is that nothing is
+sent because whoever made the subscription may not hear of events at present.
 """
 
 import asyncio
@@ -30,8 +31,9 @@ from redfish_fm.mapping.subscription_values import (
     decode_kept,
     read_subscription,
 )
-from redfish_fm.mapping.subscriptions import ended, streams_ended, suspended, undelivered
+from redfish_fm.mapping.subscriptions import barred, ended, suspended, undelivered
 from redfish_fm.mapping.uris import EVENT_SERVICE, SUBSCRIPTION
+from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.events import START, Position
@@ -47,14 +49,16 @@ FLUSH_S = 1.0
 """Between two notes of how far deliveries have got."""
 
 _BELOW = SUBSCRIPTION.format(subscription="")
+_ACCOUNTS = f"{ACCOUNTS}/"
 _SPACES = frozenset({Space.DOCUMENT, Space.OVERLAY, Space.SECRET})
 
 
 class Subscriptions:
     """Load it, give `published` to the writer's on_publish, run `run`, `close` before the store.
 
-    `send` delivers one parcel, `read` gives a resource as it is served. Each of `on_end` is called
-    with the URI of a subscription that was deleted, whoever did it.
+    `send` delivers one parcel, `read` gives a resource as it is served, `allowed(user_name)` tells
+    whether a user may hear of events. Each of `on_end` is called with the URI of a subscription
+    that was deleted, whoever did it.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Subscriptions:
         rng: random.Random,
         send: Send,
         read: Read,
+        allowed: Callable[[str], bool],
     ) -> None:
         self._store = store
         self._writer = writer
@@ -77,10 +82,12 @@ class Subscriptions:
         self._settings: Retrying | None = None
         words = DeliveryWords(stream, registries, read)
         self._common = Delivering(
-            stream, words, Shared(words), registries, clock, rng, send, self.settings
+            stream, words, Shared(words), registries, clock, rng, send, self.settings, allowed
         )
         self._deliveries: dict[str, Delivery] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._parting: set[asyncio.Task[None]] = set()
+        self._barred: set[str] = set()
         self._group: asyncio.TaskGroup | None = None
         self._cursors: dict[str, Position] = {}
         self._dirty: dict[str, Cursor | None] = {}
@@ -132,21 +139,34 @@ class Subscriptions:
         for uri in self._cursors.keys() - self._deliveries.keys():
             self._forget(uri)
 
-    async def drop_streams(self) -> None:
-        """Delete what an earlier life left of streams: whoever read them is gone."""
-        try:
-            await self._writer.submit(streams_ended, ACTOR)
-        except RedfishError as error:
-            log.warning("streams of an earlier life could not be deleted: %s", error)
-
     def published(self, changes: Sequence[Change]) -> None:
         """Follow what was published."""
         edits = [edit for change in changes for edit in change.edits if edit.space in _SPACES]
-        for uri in dict.fromkeys(edit.key for edit in edits):
-            if uri == EVENT_SERVICE:
-                self._settings = None
-            elif uri.startswith(_BELOW):
-                self._follow(uri)
+        touched = dict.fromkeys(edit.key for edit in edits)
+        if EVENT_SERVICE in touched:
+            self._settings = None
+        ours = [uri for uri in touched if uri.startswith(_BELOW)]
+        parting = _gone_with_accounts(changes) if ours else ()
+        for uri in ours:
+            self._follow(uri, parting=uri in parting)
+
+    def check(self) -> None:
+        """Stop delivering to those who may hear of events no more, and go on where they may."""
+        for uri in self._deliveries:
+            self._bar(uri)
+
+    def _bar(self, uri: str) -> None:
+        delivery = self._deliveries[uri]
+        if delivery.barred == (uri in self._barred):
+            return
+        self._barred ^= {uri}
+        self._since.pop(uri, None)
+        shown = None
+        if delivery.barred:
+            log.warning("nothing is sent to %s: who made it may not hear of events", uri)
+            shown = {"Status": barred(uri, date_time(self._clock.wall_s()))}
+        self._published.observe({uri: shown})
+        delivery.look_again()
 
     async def run(self) -> None:
         """Deliver until cancelled or closed."""
@@ -171,7 +191,7 @@ class Subscriptions:
         self._closing = True
         self._wake.set()
         self._stop.set()
-        running = [*self._running.values()]
+        running = [*self._running.values(), *self._parting]
         for task in running:
             task.cancel()
         if running:
@@ -211,7 +231,7 @@ class Subscriptions:
     def failed(self, uri: str, reason: str, last: bool) -> None:
         """Note that a receiver has not, and show it."""
         self.failures += 1
-        if uri not in self._deliveries:
+        if uri not in self._deliveries or uri in self._barred:
             return
         if uri not in self._since:
             log.warning("events can not be delivered to %s: %s", uri, reason)
@@ -240,9 +260,9 @@ class Subscriptions:
 
     # Which deliveries there are.
 
-    def _follow(self, uri: str) -> None:
+    def _follow(self, uri: str, *, parting: bool) -> None:
         if uri not in self._published.state.spaces[Space.DOCUMENT]:
-            self._end(uri)
+            self._end(uri, parting=parting)
         elif self._is_another(uri):
             # Deleted, and made anew under the same Id in the same batch.
             self._end(uri)
@@ -274,6 +294,7 @@ class Subscriptions:
         if subscription.kind == PUSH:
             after = self._cursors.pop(uri, START)
             self._deliveries[uri] = Delivery(subscription, after, self._common, self)
+            self._bar(uri)
 
     def _start(self, uri: str) -> None:
         if self._group is not None and not self._closing:
@@ -286,20 +307,35 @@ class Subscriptions:
             # Why it is suspended stands in the document itself.
             self._published.observe({uri: None})
 
-    def _end(self, uri: str) -> None:
+    def _end(self, uri: str, *, parting: bool = False) -> None:
         running = self._running.pop(uri, None)
         if running is not None:
             running.cancel()
-        if self._deliveries.pop(uri, None) is not None:
+        delivery = self._deliveries.pop(uri, None)
+        if delivery is not None:
+            heard = delivery.subscription.enabled and uri not in self._since.keys() | self._barred
+            if parting and heard and self._group is not None and not self._closing:
+                task = self._group.create_task(delivery.part())
+                self._parting.add(task)
+                task.add_done_callback(self._parting.discard)
             self._forget(uri)
         for each in self.on_end:
             each(uri)
 
     def _forget(self, uri: str) -> None:
         self._since.pop(uri, None)
+        self._barred.discard(uri)
         self._cursors.pop(uri, None)
         self._note(uri, None)
 
     def _note(self, uri: str, cursor: Cursor | None) -> None:
         self._dirty[uri] = cursor
         self._wake.set()
+
+
+def _gone_with_accounts(changes: Sequence[Change]) -> set[str]:
+    """Return the URIs of all that was deleted by a change that deletes an account."""
+    gone = ({edit.key for edit in change.edits if edit.post is None} for change in changes)
+    return {
+        uri for uris in gone if any(each.startswith(_ACCOUNTS) for each in uris) for uri in uris
+    }

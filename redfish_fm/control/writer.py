@@ -239,6 +239,11 @@ class Writer:
             with contextlib.suppress(RedfishError):
                 await undecided[0].outcome()
 
+    def give_up(self) -> None:
+        """Refuse new writes and answer whoever still waits, where `run` commits no more."""
+        self._closing = True
+        self._let_go(self._flying)
+
     async def _commit(self, batch: list[_InFlight]) -> None:
         changes = [flight.change for flight in batch]
         try:

@@ -1,12 +1,15 @@
 """The EventService: what it shows, what of it can be changed, and its two actions.
 
-Pure. Redfish: EventService.v1_12_0. A test event is no change of anything: judging one makes no
-edit, whoever follows the events tells it afterwards.
+Pure. Redfish: EventService.v1_12_0. A test event changes nothing, but who was told that it was
+taken shall get it, whatever happens: so it passes through the ANNOUNCED space, one change that
+writes down what was asked for and takes it away again, and the feed has both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from redfish_fm.mapping import generic, refusals
 from redfish_fm.mapping.drafts import Draft, Tip
@@ -14,6 +17,7 @@ from redfish_fm.mapping.resources import stored
 from redfish_fm.mapping.types import ODATA_TYPES, collection_type
 from redfish_fm.mapping.uris import EVENT_SERVICE, SUBSCRIPTIONS
 from redfish_fm.redfish import messages
+from redfish_fm.redfish.changes import Edit, FeedEntry, Space
 from redfish_fm.redfish.errors import Message, RedfishError
 from redfish_fm.redfish.event_filter import unversioned
 from redfish_fm.redfish.events import Event, kind_of
@@ -36,8 +40,11 @@ EVENT_TYPES = (
 )
 SEVERITIES = ("OK", "Warning", "Critical")
 
-ARGS_MAX, ARGS_CHARS_MAX = 32, 4096
-"""MessageArgs of a test event, and characters of all of them."""
+ARGS_MAX, CHARS_MAX = 32, 4096
+"""MessageArgs of a test event, and characters of all of them together or of another text."""
+
+TRIED = f"{EVENT_SERVICE}/Actions/"
+"""Below, by action, what was asked for stands for a moment. No resource is there."""
 
 RETRY_ATTEMPTS, RETRY_INTERVAL_S = 3, 60
 """What holds until an operator says otherwise."""
@@ -126,16 +133,28 @@ def patch(write: Write, tip: Tip) -> Draft:
 
 
 def act(write: Write, tip: Tip) -> Draft:
-    """Return the draft of a test event, which changes nothing; 409 while nothing is sent."""
+    """Return the draft of a test event; 409 while nothing is sent."""
     service = stored(tip, write.uri)
     if write.action not in (SUBMIT_TEST_EVENT, TEST_SUBSCRIPTION):
         raise refusals.action_not_supported(write.action or "")
-    told = [*_too_long(write.body.get("MessageArgs") or ())]
+    asked = {name: value for name, value in write.body.items() if name in (*_GIVEN, _ORIGIN)}
+    told = [*_too_long(asked)]
     if told:
         raise refusals.bad_content(*told)
     if service.get("ServiceEnabled") is False:
         raise RedfishError(409, (messages.service_disabled(EVENT_SERVICE),))
-    return Draft(OutcomeKind.NO_OPERATION, write.uri)
+    key, raw = f"{TRIED}{write.action}", msgspec.json.encode(asked)
+    passing = (Edit(Space.ANNOUNCED, key, None, raw), Edit(Space.ANNOUNCED, key, raw, None))
+    return Draft(OutcomeKind.CHANGED, write.uri, passing)
+
+
+def tried(entry: FeedEntry) -> Mapping[str, Any] | None:
+    """Return what SubmitTestEvent was given, or nothing of TestEventSubscription, where an entry
+    of the feed is a test; None where it is something else."""
+    if entry.post is None or not entry.uri.startswith(TRIED):
+        return None
+    body: dict[str, Any] = msgspec.json.decode(entry.post)
+    return body if entry.uri.endswith(SUBMIT_TEST_EVENT) else {}
 
 
 def submitted(body: Mapping[str, Any], time_s: float, origin_type: str | None) -> Event:
@@ -150,7 +169,7 @@ def submitted(body: Mapping[str, Any], time_s: float, origin_type: str | None) -
         "OK",
     )
     given = {name: value for name, value in body.items() if name in _GIVEN}
-    origin = body.get("OriginOfCondition")
+    origin = body.get(_ORIGIN)
     arguments = tuple(str(each) for each in body.get("MessageArgs") or ())
     return Event(
         0,
@@ -166,6 +185,7 @@ def submitted(body: Mapping[str, Any], time_s: float, origin_type: str | None) -
     )
 
 
+_ORIGIN = "OriginOfCondition"
 _GIVEN = frozenset(
     {
         "EventGroupId",
@@ -181,13 +201,15 @@ _GIVEN = frozenset(
 """What of a test event is shown as it was given; an EventId is the service's own."""
 
 
-def _too_long(arguments: Sequence[Any]) -> Iterator[Message]:
-    """Yield what is wrong with MessageArgs that are kept in memory for all who read events."""
-    name, place = "MessageArgs", "#/MessageArgs"
+def _too_long(asked: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield what is too long of a test event, which is kept for all who read events."""
+    arguments: Sequence[Any] = asked.get("MessageArgs") or ()
     if len(arguments) > ARGS_MAX:
-        yield messages.array_size_too_long(name, ARGS_MAX, place)
-    elif sum(len(str(each)) for each in arguments) > ARGS_CHARS_MAX:
-        yield messages.string_value_too_long(HIDDEN, ARGS_CHARS_MAX, place)
+        yield messages.array_size_too_long("MessageArgs", ARGS_MAX, "#/MessageArgs")
+    for name, value in asked.items():
+        texts = arguments if name == "MessageArgs" else [value]
+        if sum(len(str(each)) for each in texts) > CHARS_MAX:
+            yield messages.string_value_too_long(HIDDEN, CHARS_MAX, f"#/{name}")
 
 
 def _wrong_settings(body: Mapping[str, Any]) -> Iterator[Message]:

@@ -7,14 +7,16 @@ hardware what causes before what suffers (a port, its device, who holds that, th
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.mapping.event_documents import documents_told
 from redfish_fm.mapping.event_messages import Told, examples
+from redfish_fm.mapping.event_service import TEST_MESSAGE, submitted, tried
 from redfish_fm.mapping.event_states import causes, has_health, states_told
 from redfish_fm.mapping.subscriptions import is_stream
 from redfish_fm.redfish.changes import FeedEntry, FeedOp, FeedRecord
-from redfish_fm.redfish.events import Event, kind_of
+from redfish_fm.redfish.events import Event, kind_of, made_event
 from redfish_fm.redfish.registries import Registries
 
 FIRST_LOOK = "discover"
@@ -65,18 +67,35 @@ class EventSource:
         """Return the events of a record, numbered from 1."""
         if record.actor == FORGOTTEN:
             return ()
+        test = self._test(record)
+        if test is not None:
+            return (replace(test, seq=record.seq, number=1),)
         told = [*self._told(record)]
-        together = sum(map(_causes, record.entries)) < 2
+        if len(record.entries) < 2 or sum(map(_causes, record.entries)) < 2:
+            # All of one cause, as most are.
+            group = 1 if len(told) > 1 else 0
+            return tuple(
+                self._event(record, number, each, group)
+                for number, each in enumerate(told, start=1)
+            )
         firsts: dict[str, int] = {}
-        groups = [
-            firsts.setdefault("" if together else each.origin, number)
-            for number, each in enumerate(told, start=1)
-        ]
+        groups = [firsts.setdefault(each.origin, number) for number, each in enumerate(told, 1)]
         sizes = Counter(groups)
         return tuple(
             self._event(record, number, each, group if sizes[group] > 1 else 0)
             for number, (each, group) in enumerate(zip(told, groups, strict=True), start=1)
         )
+
+    def _test(self, record: FeedRecord) -> Event | None:
+        """Return the test event that a record is, which has nothing else in it then."""
+        asked = tried(record.entries[0]) if record.entries else None
+        if asked is None:
+            return None
+        if not asked:
+            return made_event(TEST_MESSAGE, self._registries, record.time_s)
+        origin = asked.get("OriginOfCondition")
+        about = self._type_of(origin.rstrip("/")) if isinstance(origin, str) else None
+        return submitted(asked, record.time_s, about)
 
     def _told(self, record: FeedRecord) -> Iterator[Told]:
         seen: list[tuple[FeedEntry, str | None]] = []

@@ -12,6 +12,7 @@ import msgspec
 
 from redfish_fm.fabric.health import Health
 from redfish_fm.mapping import refusals
+from redfish_fm.mapping.accounts import accounts_of
 from redfish_fm.mapping.conditions import condition_document, trouble
 from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.reservations import duration_s
@@ -45,6 +46,7 @@ ENABLED = {"State": "Enabled", "Health": "OK"}
 
 def create(write: Write, tip: Tip) -> Draft:
     """Return the draft of POST Subscriptions."""
+    _refuse_nobody(write.actor, tip)
     headers = patched_headers((), write.body.get("HttpHeaders"))
     told = [*wrong(write.body, tip), *wrong_headers(headers)]
     if told:
@@ -131,11 +133,19 @@ def undelivered(uri: str, reason: str, since: str, severity: Health) -> dict[str
     return condition_document(condition, since)
 
 
+def barred(uri: str, since: str) -> dict[str, Any]:
+    """Return the Status of a subscription whose maker may not hear of events now."""
+    reason = "nothing is sent while the account that made it may not log in"
+    condition = condition_document(trouble(Health.WARNING, uri, reason), since)
+    return {"State": "Disabled", "Health": "Warning", "Conditions": [condition]}
+
+
 def stream_opened(owner: str, peer: str, wished: Mapping[str, Any], tip: Tip) -> Draft:
     """Return the draft by which the service makes the EventDestination of a stream.
 
     `peer` is the address of who reads; `wished` are filter properties as the stream has them.
     """
+    _refuse_nobody(owner, tip)
     uri, document = new_document("EventDestination", SUBSCRIPTIONS, wished, tip)
     document["Name"] = f"Event stream of {owner}"
     document["Context"] = ""
@@ -152,13 +162,6 @@ def stream_opened(owner: str, peer: str, wished: Mapping[str, Any], tip: Tip) ->
     )
 
 
-def streams_ended(tip: Tip) -> Draft:
-    """Return the draft that deletes what is left of the streams of an earlier life."""
-    edits = [edit for uri in _streams(tip) for edit in ended(uri, tip).edits]
-    kind = OutcomeKind.DELETED if edits else OutcomeKind.NO_OPERATION
-    return Draft(kind, SUBSCRIPTIONS, tuple(edits))
-
-
 def pushing(tip: Tip) -> int:
     """Return how many subscriptions clients have made; streams have a limit of their own."""
     return len(tip.members(SUBSCRIPTIONS)) - len(_streams(tip))
@@ -170,6 +173,15 @@ def is_stream(uri: str, document: bytes | None) -> bool:
         return False
     # Clients can keep the same words deeper down, under Oem.
     return msgspec.json.decode(document, type=_Kind).SubscriptionType == STREAM
+
+
+def _refuse_nobody(user_name: str, tip: Tip) -> None:
+    """Raise RedfishError 403 where the account is gone since the request was let in.
+
+    Else what it makes would belong to whoever has the name next.
+    """
+    if not any(document.get("UserName") == user_name for _, document in accounts_of(tip)):
+        raise RedfishError(403, (messages.insufficient_privilege(),))
 
 
 class _Kind(msgspec.Struct):

@@ -74,12 +74,21 @@ class Identity:
             if edit.space is Space.OVERLAY:
                 self._take_over(edit.key, edit.post)
 
-    def may_listen(self, user_name: str) -> bool:
-        """Return whether a user may still hear what happens, without a request to prove it by."""
+    def may_be_told(self, user_name: str) -> bool:
+        """Return whether a user may still be told what happens, without a request to prove it by.
+
+        Also one who has to change the password: what it has set up before goes on.
+        """
         account = self.accounts.find(user_name)
-        if account is None or not account.enabled or account.password_change_required:
+        if account is None or not account.enabled:
             return False
         return LOGIN in self.roles.privileges(account.role_id)
+
+    def may_listen(self, user_name: str) -> bool:
+        """Return whether a user may go on reading what a request was let in for."""
+        account = self.accounts.find(user_name)
+        due = account is not None and account.password_change_required
+        return not due and self.may_be_told(user_name)
 
     def _vouched(self, row: SessionRow) -> bool:
         return self.accounts.vouches(row.user_name, row.created_s)

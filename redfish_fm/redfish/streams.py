@@ -34,13 +34,13 @@ class StreamDoor:
     """Where streams are opened. `uri` is read as a stream, `service` is the EventService it is of.
 
     `open` takes a wish and returns what the answer goes on with; it raises RedfishError (503)
-    where there are too many, or events are switched off. `words` are the values that a $filter
-    may compare with.
+    where there are too many, or events are switched off. `words` gives the values that a $filter
+    may compare with at present.
     """
 
     uri: str
     service: str
-    words: Words
+    words: Callable[[], Words]
     open: Callable[[StreamWish], Awaitable[Flow]]
 
 

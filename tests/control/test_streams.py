@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,10 +12,14 @@ from redfish_fm.config import Config
 from redfish_fm.control import streams as module
 from redfish_fm.control.streams import GREETING, KEEP_ALIVE
 from redfish_fm.mapping.subscriptions import ended
+from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.events import Position, position_of
 from redfish_fm.redfish.sse_filter import EVERYTHING, StreamFilter, stream_filter
 from redfish_fm.redfish.streams import StreamWish
+from redfish_fm.redfish.writes import Write, WriteKind
+from redfish_fm.store.base import StoreFailed
+from redfish_fm.store.memory import DurableState, MemoryStore
 from tests.cases.stack import Stack, a_stack
 from tests.virtual_time import in_virtual_time
 
@@ -325,14 +329,119 @@ async def test_a_deleted_account_hears_no_more_but_an_ended_session_does_not_mat
 async def test_who_may_no_more_by_the_time_the_stream_is_open_hears_nothing() -> None:
     async with a_stack() as stack:
         account = await account_of(stack, "reader")
-        deleting = asyncio.create_task(stack.ask("DELETE", account))
+        barring = asyncio.create_task(stack.ask("PATCH", account, {"Enabled": False}))
         opening = asyncio.create_task(listen(stack, user="reader"))
-        assert (await deleting).status in (200, 204)
+        assert (await barring).status == 200
         heard = await opening
         async with asyncio.timeout(1):
             await heard.task
         await asyncio.sleep(1)
         assert await members(stack) == []
+
+
+@in_virtual_time
+async def test_whose_account_is_deleted_meanwhile_gets_no_stream() -> None:
+    async with a_stack() as stack:
+        account = await account_of(stack, "reader")
+        deleting = asyncio.create_task(stack.ask("DELETE", account))
+        opening = asyncio.create_task(listen(stack, user="reader"))
+        assert (await deleting).status in (200, 204)
+        with pytest.raises(RedfishError, check=lambda error: error.status == 403):
+            await opening
+        assert await members(stack) == []
+
+
+@in_virtual_time
+async def test_a_new_account_of_the_same_name_does_not_get_the_stream_of_the_one_before() -> None:
+    async with a_stack() as stack:
+        heard = await listen(stack, user="reader")
+        await made_anew(stack, "reader")
+        assert stack.identity.may_listen("reader")
+        async with asyncio.timeout(1):
+            await heard.task
+
+
+@in_virtual_time
+async def test_a_renamed_account_hears_no_more() -> None:
+    async with a_stack() as stack:
+        heard = await listen(stack, user="reader")
+        change = {"UserName": "other"}
+        assert (await stack.ask("PATCH", await account_of(stack, "reader"), change)).status == 200
+        async with asyncio.timeout(1):
+            await heard.task
+        assert await members(stack) == []
+
+
+async def left_by_a_dead_service(durable: DurableState) -> str:
+    """Leave a stream in the store as kill -9 does; return its EventDestination."""
+    async with a_stack(durable=durable, crash=True) as stack:
+        heard = await listen(stack)
+        heard.task.cancel()
+        return heard.uri
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, actor: str, times: int) -> None:
+    """Have the store refuse the first changes of an actor."""
+    commit, left = MemoryStore.commit, [None] * times
+
+    async def refuse(self: MemoryStore, seq: int, changes: Sequence[Change]) -> int:
+        if left and any(each.actor == actor for each in changes):
+            left.pop()
+            raise StoreFailed("invented")
+        return await commit(self, seq, changes)
+
+    monkeypatch.setattr(MemoryStore, "commit", refuse)
+
+
+@pytest.mark.parametrize("refusals", [0, 3])
+def test_streams_of_an_earlier_life_are_deleted_as_soon_as_the_store_takes_it(
+    monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    @in_virtual_time
+    async def scenario() -> None:
+        durable = DurableState()
+        left = await left_by_a_dead_service(durable)
+        assert left in durable.spaces[Space.DOCUMENT]
+        refusing(monkeypatch, "events", refusals)
+        async with a_stack(durable=durable) as stack:
+            await asyncio.sleep(10)
+            assert await members(stack) == []
+        assert left not in durable.spaces[Space.DOCUMENT]
+        assert left not in durable.spaces[Space.SECRET]
+
+    scenario()
+
+
+@in_virtual_time
+async def test_a_stream_that_is_opened_before_they_are_deleted_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    durable = DurableState()
+    left = await left_by_a_dead_service(durable)
+    refusing(monkeypatch, "events", 3)
+    async with a_stack(durable=durable) as stack:
+        heard = await listen(stack)
+        assert left in await members(stack)
+        await asyncio.sleep(10)
+        assert await members(stack) == [heard.uri]
+        assert not heard.task.done()
+        await heard.close()
+
+
+@in_virtual_time
+async def test_what_is_made_under_the_id_of_a_stream_that_was_left_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    durable = DurableState()
+    left = await left_by_a_dead_service(durable)
+    refusing(monkeypatch, "events", 3)
+    async with a_stack(durable=durable) as stack:
+        await asyncio.sleep(1.5)
+        assert (await stack.ask("DELETE", left)).status == 204
+        body = {"Destination": "https://192.0.2.50/a", "Protocol": "Redfish"}
+        made = await stack.made(SUBSCRIPTIONS, {**body, "Id": left.rpartition("/")[2]})
+        await asyncio.sleep(10)
+        assert await members(stack) == [made] == [left]
 
 
 @in_virtual_time
@@ -432,6 +541,22 @@ async def test_a_round_makes_the_bytes_of_an_event_once_for_all_who_want_it() ->
         assert len(made) == len(heard[0].reader.told_of(zone))
         for each in heard:
             await each.close()
+
+
+async def made_anew(stack: Stack, user: str) -> None:
+    """Delete an account and make another of the same name; both are published in one step."""
+    account = await account_of(stack, user)
+    collection = account.rpartition("/")[0]
+    body = {"UserName": user, "RoleId": "Operator"}
+    secret = b"scrypt$1$1$1$00$00"
+    writes = (
+        Write(WriteKind.DELETE, account, "ManagerAccount", "admin"),
+        Write(WriteKind.CREATE, collection, "ManagerAccount", "admin", body, secret=secret),
+    )
+    batches: list[int] = []
+    stack.kernel.writer.on_publish.append(lambda changes: batches.append(len(changes)))
+    await asyncio.gather(*(stack.kernel.commits.commit(each) for each in writes))
+    assert batches == [2]
 
 
 async def account_of(stack: Stack, user: str) -> str:

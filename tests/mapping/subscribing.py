@@ -1,4 +1,4 @@
-"""A tip with an EventService, for tests of subscriptions."""
+"""A tip with an EventService and accounts, for tests of subscriptions."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from redfish_fm.mapping.event_service import AboutEvents, event_service_document
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.uris import SUBSCRIPTIONS
 from redfish_fm.mapping.writes import prepare
+from redfish_fm.redfish.accounts import ACCOUNTS
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Write, WriteKind
 from tests.mapping.builders import MemoryTip
@@ -18,10 +19,13 @@ PUSH = {"Destination": "https://192.0.2.50/events", "Protocol": "Redfish"}
 REFUSED = "https://10.0.0.1/"
 
 
-def a_tip(subscriptions_max: int = 10) -> MemoryTip:
+def a_tip(subscriptions_max: int = 10, users: tuple[str, ...] = ("admin", "op")) -> MemoryTip:
     about = AboutEvents(("Base", "Fabric", "ResourceEvent"), ("Endpoint", "Zone"), {})
     zones = {"@odata.id": ZONES, "@odata.type": "#ZoneCollection.ZoneCollection"}
     tip = MemoryTip({**event_service_documents(about), ZONES: zones}, Facts())
+    for user in users:
+        account = {"@odata.type": "#ManagerAccount.v1_0_0.ManagerAccount", "UserName": user}
+        tip.inventory[f"{ACCOUNTS}/{user}"] = account
 
     def refuses(url: str) -> str | None:
         return "10.0.0.1 is not allowed" if url == REFUSED else None

@@ -10,9 +10,11 @@ from redfish_fm.mapping.event_service import (
     Retrying,
     retrying,
     submitted,
+    tried,
 )
 from redfish_fm.mapping.uris import EVENT_SERVICE
 from redfish_fm.mapping.writes import prepare
+from redfish_fm.redfish.changes import Change, Space, feed_record
 from redfish_fm.redfish.events import member
 from redfish_fm.redfish.writes import OutcomeKind, Write, WriteKind
 from tests.mapping.subscribing import a_tip, refused
@@ -50,10 +52,20 @@ def test_settings_out_of_range_are_told_all_at_once() -> None:
 
 
 @pytest.mark.parametrize("action", [SUBMIT_TEST_EVENT, TEST_SUBSCRIPTION])
-def test_a_test_event_changes_nothing(action: str) -> None:
-    tip = a_tip()
+def test_a_test_event_is_written_down_and_leaves_nothing_behind(action: str) -> None:
     write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "admin", {}, action)
-    assert prepare(write, tip).edits == ()
+    first, last = prepare(write, a_tip()).edits
+    assert first.space is Space.ANNOUNCED
+    assert first.pre is None
+    assert last == first.inverse()
+
+
+def test_only_what_a_test_event_says_is_written_down() -> None:
+    said = {"MessageId": "Other.1.0.Invented", "OriginOfCondition": "/redfish/v1/Chassis/1"}
+    body = {**said, "EventId": "mine", "x@Redfish.y": "z" * 100_000}
+    write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "a", body, SUBMIT_TEST_EVENT)
+    (entry, _) = feed_record(Change(1, 0.0, "a", prepare(write, a_tip()).edits)).entries
+    assert tried(entry) == said
 
 
 def test_a_service_that_is_switched_off_takes_no_test_event() -> None:
@@ -103,4 +115,12 @@ def test_a_test_event_has_only_so_many_arguments(arguments: list[str], key: str)
     body = {"MessageId": "Other.1.0.Invented", "MessageArgs": arguments}
     write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "a", body, SUBMIT_TEST_EVENT)
     with refused(400, (key, "#/MessageArgs")):
+        prepare(write, a_tip())
+
+
+@pytest.mark.parametrize("name", ["Message", "EventType", "OriginOfCondition"])
+def test_a_test_event_has_no_long_texts(name: str) -> None:
+    body = {"MessageId": "Other.1.0.Invented", name: "/" + "x" * 4096}
+    write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "a", body, SUBMIT_TEST_EVENT)
+    with refused(400, ("Base.StringValueTooLong", f"#/{name}")):
         prepare(write, a_tip())

@@ -9,11 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redfish_fm.mapping.event_messages import examples
+from redfish_fm.mapping.event_service import SUBMIT_TEST_EVENT
 from redfish_fm.mapping.event_states import announced_state
 from redfish_fm.mapping.events import FIRST_LOOK, FORGOTTEN, EventSource
+from redfish_fm.mapping.uris import EVENT_SERVICE
+from redfish_fm.mapping.writes import prepare
 from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space, feed_record
 from redfish_fm.redfish.events import Event, envelope, event_id, fragment, member
+from redfish_fm.redfish.writes import Write, WriteKind
 from tests.mapping.schemas import SchemaPack
+from tests.mapping.subscribing import a_tip
 from tests.redfish.builders import CATALOG, REGISTRIES
 from tests.redfish.packs import SHARED, pack
 
@@ -435,3 +440,13 @@ def test_what_is_normal_is_not_kept() -> None:
     }
     assert announced_state(PORT, patch) == {}
     assert announced_state(PORT, {"PowerState": "Off"}) == {"PowerState": "Off"}
+
+
+def test_a_record_of_a_test_is_one_event_of_its_moment_and_nothing_else() -> None:
+    asked = {"MessageId": "Other.1.0.Invented", "OriginOfCondition": f"{ROOT}/Chassis/g/"}
+    write = Write(WriteKind.ACTION, EVENT_SERVICE, "EventService", "a", asked, SUBMIT_TEST_EVENT)
+    (event,) = events(*prepare(write, a_tip()).edits)
+    assert event.position == (9, 1)
+    assert event.time_s == 1_760_000_000.0
+    assert (event.origin, event.origin_type) == (f"{ROOT}/Chassis/g", "Chassis")
+    assert event.given == {"MessageId": "Other.1.0.Invented"}

@@ -193,12 +193,11 @@ def test_a_stream_stays_as_its_reader_opened_it(tip: MemoryTip) -> None:
         patch(tip, uri, Context="x", VerifyCertificate=True)
 
 
-def test_streams_of_an_earlier_life_go_and_nothing_else(tip: MemoryTip) -> None:
-    stays = post(tip)
-    tip.commit(subscriptions.stream_opened("op", "192.0.2.1", {}, tip))
-    tip.commit(subscriptions.streams_ended(tip))
-    assert set(tip.documents) == {stays}
-    assert subscriptions.streams_ended(tip).kind is OutcomeKind.NO_OPERATION
+def test_whose_account_is_gone_makes_no_subscription_and_opens_no_stream(tip: MemoryTip) -> None:
+    with refused(403, ("Base.InsufficientPrivilege", "")):
+        post(tip, actor="gone")
+    with refused(403, ("Base.InsufficientPrivilege", "")):
+        subscriptions.stream_opened("gone", "192.0.2.1", {}, tip)
 
 
 def test_who_keeps_the_words_of_a_stream_under_oem_has_no_stream() -> None:
