@@ -150,7 +150,8 @@ async def _serve(config: Config, reload: Reload, progress: Progress | None, kept
         stored = await store.load()
         world = make_world(stored)
         del make_world
-        switches = await stack.enter_async_context(switch_fabrics(config, clock, world.inventories))
+        making = switch_fabrics(config, clock, world.inventories, stored)
+        switches = await stack.enter_async_context(making)
         if config.switches:
             world = discovered_world(world.inventories, switches.inventories)
         fabric_clock = ScaledClock(clock, config.time_scale)
@@ -254,7 +255,7 @@ async def _parts(
     rng = random.SystemRandom()
     events = OwnEvents(
         config, kernel, store, catalog, tables.registries, tables.privileges, clock, rng,
-        identity.may_listen,
+        identity.may_listen, identity.may_be_told,
     )  # fmt: skip
     await events.load(stored)
     itself.logs.follow(events.stream)
@@ -293,7 +294,7 @@ def _service(config: Config, tables: _Tables, world: World, parts: _Parts, clock
         replay=kernel.retries.outcome,
         task_result=kernel.operations.result,
         odata_types=sorted(parts.odata_types),
-        served=kernel.published.places,
+        served=kernel.published,
         body_bytes_max=config.body_limit_bytes,
         page_size=config.page_size,
         headers=world.headers,

@@ -10,12 +10,15 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from redfish_fm.clocks import Clock
 from redfish_fm.config import Config
 from redfish_fm.config_switches import SwitchStanza, network_and_eid
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel
 from redfish_fm.control.reconcile import Policy
+from redfish_fm.control.tip import TipView
 from redfish_fm.drivers.base import Driver, DriverUnavailable
 from redfish_fm.drivers.cxl_fmapi.driver import CxlFmApiDriver, create
 from redfish_fm.drivers.cxl_fmapi.header import Dialect
@@ -41,7 +44,12 @@ from redfish_fm.fabric.model import (
     VirtualSwitch,
 )
 from redfish_fm.mapping.default_zone import keep_default_zones
+from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.redfish.changes import Edit, Space
+from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.store.base import StoredState
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +57,9 @@ APPLY_S = 30.0
 """How long a step at a real switch may take; an operation in its background takes seconds."""
 
 _DIALECTS = {"auto": None, "spec": Dialect.SPEC, "jrl": Dialect.JRL}
+
+POOLS_KEY = "ld_memory"
+"""Key in META space: device to whether the memory of its LDs is a pool, as JSON."""
 
 BaseOf = Callable[[Sequence[Inventory]], Base]
 """Renders these fabrics, together with those that are always there."""
@@ -91,7 +102,16 @@ class SwitchFabrics:
     configuration says anew.
     """
 
-    def __init__(self, config: Config, clock: Clock, others: Sequence[Inventory]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        clock: Clock,
+        others: Sequence[Inventory],
+        stored: StoredState | None = None,
+    ) -> None:
+        meta = {} if stored is None else stored.spaces.get(Space.META, {})
+        self._pools = _stored_pools(meta.get(POOLS_KEY))
+        self._stored_pools = dict(self._pools)
         self._config = config
         self._clock = clock
         self._others = tuple(others)
@@ -107,7 +127,7 @@ class SwitchFabrics:
         self._found = {fabric: each.inventory for fabric, each in self.drivers.items()}
 
     def _driver(self, fabric: str, places: Sequence[SwitchPlace]) -> CxlFmApiDriver:
-        made = create(fabric, places, self._clock)
+        made = create(fabric, places, self._clock, pools=self._pools)
         made.on_inventory = self._take
         return made
 
@@ -147,7 +167,20 @@ class SwitchFabrics:
         """Serve what was found of one fabric. Raises DriverUnavailable where that can not be."""
         async with self._changing:
             if self.drivers.get(found.fabric) is not None:
+                await self._keep_pools()
                 await self._show({**self._found, found.fabric: found})
+
+    async def _keep_pools(self) -> None:
+        """Let what was decided of devices be durable before anybody sees it."""
+        pools = dict(self._pools)
+        if self._served is None or pools == self._stored_pools:
+            return
+        kernel, _ = self._served
+        try:
+            await kernel.writer.submit(lambda tip: _pools_stored(pools, tip), "service")
+        except RedfishError as error:
+            raise DriverUnavailable(f"it can not be recorded what was found: {error}") from error
+        self._stored_pools = pools
 
     async def _show(self, found: Mapping[str, Inventory]) -> None:
         told = collisions([*self._others, *found.values()])
@@ -224,12 +257,26 @@ class SwitchFabrics:
         log.warning("fabric %s: %s", fabric, "driven" if places else "no longer driven")
 
 
+def _stored_pools(raw: bytes | None) -> dict[str, bool]:
+    return {} if raw is None else msgspec.json.decode(raw, type=dict[str, bool])
+
+
+def _pools_stored(pools: Mapping[str, bool], tip: TipView) -> Draft:
+    """Return the draft that records what was decided of devices."""
+    raw = tip.state.spaces[Space.META].get(POOLS_KEY)
+    post = msgspec.json.encode({**_stored_pools(raw), **pools}, order="sorted")
+    return Draft(OutcomeKind.CHANGED, "", (Edit(Space.META, POOLS_KEY, raw, post),))
+
+
 @contextlib.asynccontextmanager
 async def switch_fabrics(
-    config: Config, clock: Clock, others: Sequence[Inventory]
+    config: Config,
+    clock: Clock,
+    others: Sequence[Inventory],
+    stored: StoredState | None = None,
 ) -> AsyncIterator[SwitchFabrics]:
     """Yield the fabrics of the configured switches. Raises FmError where ids collide."""
-    made = SwitchFabrics(config, clock, others)
+    made = SwitchFabrics(config, clock, others, stored)
     try:
         told = collisions([*others, *made.inventories])
         if told:

@@ -6,14 +6,16 @@ section 4, scrub before reuse), and which targets have ever told what is in them
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
 from redfish_fm.control.verdicts import Look, Unsettled
-from redfish_fm.fabric.binding import Plan, plan
+from redfish_fm.fabric.binding import Plan, is_stranded, plan
 from redfish_fm.fabric.ground import Targets
 from redfish_fm.fabric.model import BindTarget, Observation, Place, Qos, VppbId
 from redfish_fm.fabric.physical import Inventoried
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.operations import Operation
 
@@ -31,15 +33,28 @@ class Intent:
 
     def open(self) -> list[Operation]:
         """Return the open operations with work here, oldest first, each whole."""
-        return self._operations.open_of(self._fabric)
+        return [each for each in self._operations.open_of(self._fabric) if not each.port_reset]
+
+    def resets(self) -> list[Operation]:
+        """Return the open operations that are a command to a port and nothing else."""
+        return [each for each in self._operations.open_of(self._fabric) if each.port_reset]
 
     def parts(self) -> list[Operation]:
         """Return what there is to do here of each open operation, oldest first."""
         return [operation.part(self._fabric) for operation in self.open()]
 
     def wanted(self) -> tuple[Binding, ...]:
-        """Return the wanted bindings."""
-        return self._published.state.index.bindings_in(self._fabric)
+        """Return the wanted bindings, but for those that are stranded."""
+        index = self._published.state.index
+        return tuple(
+            each for each in index.bindings_in(self._fabric) if not is_stranded(index, each)
+        )
+
+    def stranded(self) -> frozenset[VppbId]:
+        """Return the vPPBs of wanted bindings whose device is gone, or no longer in that place."""
+        index = self._published.state.index
+        found = (each for each in index.bindings_in(self._fabric) if is_stranded(index, each))
+        return frozenset(each.vppb for each in found)
 
     def releasing(self) -> list[Binding]:
         """Return the bindings that are given up and not wanted again."""
@@ -58,8 +73,8 @@ class Intent:
         )
 
     def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
-        """Return the next safe steps."""
-        return plan(
+        """Return the next safe steps; what is stranded is told as unmet, and nothing is tried."""
+        found = plan(
             self.wanted(),
             self.releasing(),
             seen,
@@ -70,13 +85,23 @@ class Intent:
             self._fresh(seen),
             self._physical(),
             self.bandwidth(),
+            self.controls(),
         )
+        stranded = self.stranded()
+        return replace(found, unmet=found.unmet | stranded) if stranded else found
 
     def bandwidth(self) -> dict[BindTarget, Qos]:
         """Return what LDs are to have: what is wanted, else what they had before it was tried."""
         before = (wish for operation in self.parts() for wish in operation.restoring)
         wanted = self._published.state.index.bandwidth.in_fabric(self._fabric)
-        return {**{wish.target: wish.qos for wish in before}, **wanted}
+        return {**{wish.target: wish.qos for wish in before if wish.control is None}, **wanted}
+
+    def controls(self) -> dict[BindTarget, QosControl]:
+        """Return what whole devices are to do: what is wanted, else what they did before."""
+        before = (wish for operation in self.parts() for wish in operation.restoring)
+        wanted = self._published.state.index.bandwidth.controls_in_fabric(self._fabric)
+        told = {wish.target: wish.control for wish in before if wish.control is not None}
+        return {**told, **wanted}
 
     def look(self, seen: Observation, unsettled: Unsettled) -> Look:
         """Return what open operations are judged by."""
@@ -94,6 +119,7 @@ class Intent:
             unsettled,
             self.bandwidth(),
             self._keeping,
+            self.controls(),
         )
 
     def _released(self) -> Iterable[Binding]:

@@ -50,6 +50,9 @@ class Published:
         self, state: WantedState, observed: dict[str, Mapping[str, Any]] | None = None
     ) -> None:
         self.state = state
+        self.edition = 0
+        """Higher whenever what can be asked for may be another: over another state, and once other
+        actions were observed."""
         self.rendered = 0
         self.statuses = Statuses(lambda condition: announced_since(self.state, condition))
         """What the reconcile loops have seen; one for all, because hosts depend on several."""
@@ -81,6 +84,7 @@ class Published:
     def replace(self, state: WantedState) -> None:
         """Show another state from now on; after a reload, or over another inventory."""
         self.state = state
+        self.edition += 1
         self._cache.clear()
 
     def apply(self, change: Change) -> None:
@@ -129,9 +133,11 @@ class Published:
         """Lay new observed properties over resources (None: nothing observed); return changed."""
         changed = set()
         for uri, patch in patches.items():
-            if self._observed.get(uri) == patch:
+            known = self._observed.get(uri)
+            if known == patch:
                 continue
             changed.add(uri)
+            self.edition += (known or {}).get("Actions") != (patch or {}).get("Actions")
             self._show_anew(uri)
             if patch is None:
                 self._observed.pop(uri, None)

@@ -16,6 +16,7 @@ from redfish_fm.control.announce import Announcer
 from redfish_fm.control.backoff import Backoff
 from redfish_fm.control.intent import Intent
 from redfish_fm.control.operations import Operations
+from redfish_fm.control.port_resets import PortResets
 from redfish_fm.control.published import Published
 from redfish_fm.control.steps import Steps
 from redfish_fm.control.verdicts import (
@@ -83,6 +84,7 @@ class FabricLoop:
         self._policy = policy
         self._steps = Steps(fabric, driver, clock, policy.apply_timeout_s, self.wake)
         self._backoff = Backoff(clock)
+        self._resets = PortResets(driver, operations, clock, policy.apply_timeout_s, self.wake)
         self._announcer = Announcer(writer, published, clock)
         self._intent = Intent(fabric, published, operations)
         self._poll_s = FIRST_POLL_S
@@ -146,6 +148,7 @@ class FabricLoop:
         for change in changes:
             self._observed.touched(change.edits)
         self._announcer.published(changes)
+        self._take_up_resets(changes)
         if any(self._concerns_hardware(edit) for change in changes for edit in change.edits):
             self.wake()
 
@@ -159,6 +162,14 @@ class FabricLoop:
             return False
         # One that was only given another message has nothing new to do.
         return edit.pre is None or operation.state is OperationState.STOPPING
+
+    def _take_up_resets(self, changes: Sequence[Change]) -> None:
+        for edit in (edit for change in changes for edit in change.edits):
+            if edit.space is Space.OPERATION and edit.pre is None:
+                operation = self._published.state.operations.get(edit.key)
+                reset = None if operation is None else operation.port_reset
+                if operation is not None and reset is not None and operation.fabric == self.fabric:
+                    self._resets.take_up(operation)
 
     async def run(self) -> None:
         """Look after the fabric until cancelled."""
@@ -202,6 +213,8 @@ class FabricLoop:
                 self._say(f"does not answer: {error}")
                 async with self._published.looking:
                     await self._show(None, Plan())
+                self._resets.start(self._tasks)
+                await self._resets.judge(self._intent.resets(), None)
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
             return self._policy.observe_interval_s
@@ -220,6 +233,8 @@ class FabricLoop:
         seen = await self._observe()
         async with self._published.looking:
             await self._show(seen, self._plan(seen))
+        self._resets.start(self._tasks)
+        await self._resets.judge(self._intent.resets(), seen)
         await self._judge_operations(seen)
         todo = self._plan(seen)
         steps = [step for step in todo.steps if self._steps.ready(step)]
@@ -231,7 +246,8 @@ class FabricLoop:
     def _pause_s(self, todo: Plan, started: Sequence[Step]) -> float:
         """Return how long to wait unless something wakes the loop (a finished step does)."""
         left_alone = [step for step in todo.steps if step not in started]
-        if not (left_alone or todo.waiting or todo.unmet_parts or self._intent.open()):
+        open_ = self._intent.open() or self._intent.resets()
+        if not (left_alone or todo.waiting or todo.unmet_parts or open_):
             return self._policy.observe_interval_s
         longest_s = self._policy.observe_interval_s
         poll_s, self._poll_s = self._poll_s, min(longest_s, self._poll_s * 2)

@@ -15,6 +15,7 @@ from redfish_fm.fabric.model import (
     Media,
     Observation,
     Place,
+    PortId,
     Qos,
     Sanitize,
     SetQos,
@@ -22,6 +23,7 @@ from redfish_fm.fabric.model import (
     Unbind,
     VppbId,
 )
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import part_kind
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.operations import Operation
@@ -36,7 +38,8 @@ class Look:
 
     `bindings` are the wanted pairs; `in_use` the targets among them that their owner has been
     given already; `allocations` the parts that are freed and wanted again; `bandwidth` what LDs
-    are to have; `keeping` the targets that have ever told what is in them.
+    are to have, `controls` what whole devices are to do; `keeping` the targets that have ever told
+    what is in them.
     """
 
     seen: Observation
@@ -46,6 +49,7 @@ class Look:
     unsettled: Unsettled
     bandwidth: Mapping[BindTarget, Qos] = field(default_factory=dict)
     keeping: Container[BindTarget] = frozenset()
+    controls: Mapping[BindTarget, QosControl] = field(default_factory=dict)
 
 
 def grant_steps(operation: Operation) -> tuple[Step, ...]:
@@ -53,7 +57,7 @@ def grant_steps(operation: Operation) -> tuple[Step, ...]:
     allocates = (
         Allocate(part.target, part.size_mib, part.shareable) for part in operation.allocated
     )
-    bandwidth = (SetQos(wish.target, wish.qos) for _before, wish in operation.bandwidth)
+    bandwidth = (_step_of(wish) for _before, wish in operation.bandwidth)
     binds = (Bind(each.vppb, each.target) for each in operation.granted)
     return (*allocates, *binds, *bandwidth)
 
@@ -66,7 +70,7 @@ def release_steps(operation: Operation) -> Iterator[Step]:
     dirty = (*(each.target for each in (*operation.released, *operation.granted)), *freed)
     yield from map(Sanitize, dict.fromkeys(dirty))
     yield from map(Deallocate, freed)
-    yield from (SetQos(wish.target, wish.qos) for wish in operation.restoring)
+    yield from map(_step_of, operation.restoring)
 
 
 def achieved(operation: Operation, look: Look) -> bool:
@@ -113,6 +117,8 @@ def _is_seen(step: Step, seen: Observation) -> bool:
         wished = (step.size_mib, step.shareable)
         return state is not None and (state.size_mib, state.shareable) == wished
     if isinstance(step, SetQos):
+        if step.control is not None:
+            return step.control.met_by(_control(seen, step.target))
         return seen.qos.get(step.target) == step.qos
     return isinstance(step, Bind) and seen.bindings.get(step.vppb) == step.target
 
@@ -122,7 +128,18 @@ def _restored(wish: QosWish, look: Look) -> bool:
     target = wish.target
     if target.switch in look.seen.unreachable or look.unsettled(target):
         return False
+    if wish.control is not None:
+        return look.controls.get(target, wish.control).met_by(_control(look.seen, target))
     return look.seen.qos.get(target) == look.bandwidth.get(target, wish.qos)
+
+
+def _step_of(wish: QosWish) -> SetQos:
+    return SetQos(wish.target, wish.qos, wish.control)
+
+
+def _control(seen: Observation, target: BindTarget) -> QosControl | None:
+    state = seen.ports.get(PortId(target.switch, target.port))
+    return None if state is None else state.control
 
 
 def _released(binding: Binding, look: Look) -> bool:
@@ -163,7 +180,10 @@ def _freed(part: Allocation, look: Look) -> bool:
 
 
 def place_of(step: Step, operation: Operation) -> str | None:
-    """Return the JSON pointer to what a request named, where that is what a step binds."""
+    """Return the JSON pointer to what a request named, where that is what a step binds or makes."""
+    if isinstance(step, Allocate):
+        made = (each for each in operation.allocated if each.target == step.target)
+        return next((operation.places.get(each.holder) for each in made), None)
     if not isinstance(step, Bind):
         return None
     meant = (each for each in operation.granted if each.vppb == step.vppb)
@@ -184,6 +204,8 @@ def described(step: Step) -> str:
         towards = "to" if isinstance(step, Bind) else "from"
         return f"{verb} of {part} {towards} {vppb}" if part else f"{verb} of {vppb}"
     if isinstance(step, SetQos):
+        if step.control is not None:
+            return f"{verb} of the whole device"
         return f"{verb} of {part} to {step.qos.allocated} %, at most {step.qos.limit} %"
     size = f" with {step.size_mib} MiB" if isinstance(step, Allocate) else ""
     return f"{verb} of {part or 'the whole device'}{size}"

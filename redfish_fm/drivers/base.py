@@ -6,10 +6,11 @@ to it. The power of hosts is no fabric's matter: BMCs have a contract of their o
 """
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from redfish_fm.errors import FmError
-from redfish_fm.fabric.model import Hint, Inventory, Observation, Step
+from redfish_fm.fabric.model import Hint, Inventory, Observation, PortId, Step
+from redfish_fm.fabric.port_control import PortReset
 from redfish_fm.fabric.power import HostState, ResetType
 
 
@@ -75,6 +76,21 @@ class Driver(Protocol):
 
     async def close(self) -> None:
         """Release sockets and files; later calls raise DriverUnavailable. Safe to repeat."""
+        ...
+
+
+@runtime_checkable
+class PortControl(Protocol):
+    """What a driver has beside the contract where `Switch.resets_ports` says so."""
+
+    async def reset_port(self, port: PortId, asked: PortReset, deadline_s: float) -> None:
+        """Reset a downstream port, once; `deadline_s` is on the service clock.
+
+        Returns once the switch has accepted it; links train anew from then on. Raises
+        DriverRejected (also for an upstream port, and for one without a device), DriverNotSent
+        (it will never run), any other DriverUnavailable (outcome unknown: NOT to be repeated
+        blindly) or DriverUnsupported.
+        """
         ...
 
 

@@ -1,10 +1,11 @@
-"""Cables: what leads from a switch port to a host, or to a device that stands elsewhere.
+"""Cables: what leads from a switch port to a host, to a device elsewhere, or to another switch.
 
 Pure. Redfish: Cable.v1_2_4. The end nearer to the host is upstream. A port without a cable is
 one into which a device is plugged directly. Both ends, and the chassis they are in, link back.
 How it is (CableStatus) the switch says: see port_status.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from redfish_fm.fabric.equipment import Cable
@@ -12,6 +13,7 @@ from redfish_fm.fabric.model import Inventory, Port, Switch
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.chassis_switches import switch_chassis_uri
 from redfish_fm.mapping.device_names import OK
+from redfish_fm.mapping.device_ways import port_uri
 from redfish_fm.mapping.host_scene import identity
 from redfish_fm.mapping.hosts import host_port_uri, system_uri
 from redfish_fm.mapping.rendering import Rendering, refs
@@ -26,18 +28,37 @@ def render_cables(out: Rendering, inventories: list[Inventory]) -> None:
         for port in switch.ports
         if port.cable is not None
     ]
+    boxes = {
+        switch.id: switch_chassis_uri(switch)
+        for inventory in inventories
+        for switch in inventory.switches
+    }
     if cabled:
         out.collection(uris.CABLE_COLLECTION, "Cable", "Cables")
     for inventory, switch, port, cable in cabled:
-        _render(out, inventory, switch, port, cable)
+        _render(out, inventory, switch, port, cable, boxes)
 
 
-def _render(out: Rendering, inventory: Inventory, switch: Switch, port: Port, cable: Cable) -> None:
+def _render(
+    out: Rendering,
+    inventory: Inventory,
+    switch: Switch,
+    port: Port,
+    cable: Cable,
+    boxes: Mapping[str, str | None],
+) -> None:
     place = {"fabric": inventory.fabric, "switch": port.id.switch, "port": port.id.port}
     near = _End(out, "Upstream", uris.PORT.format(**place), switch_chassis_uri(switch))
     if port.host is not None:
         far = _End(out, "Upstream", host_port_uri(port), uris.CHASSIS.format(chassis=port.host))
         far.resource = system_uri(port.host)
+        near.side = "Downstream"
+        near.resource = uris.SWITCH.format(fabric=inventory.fabric, switch=switch.id)
+    elif port.peer is not None:
+        # A file says it of the switch that is farther from hosts, where one is.
+        there = port_uri(inventory.fabric, port.peer)
+        far = _End(out, "Upstream", there, boxes.get(port.peer.switch))
+        far.resource = uris.SWITCH.format(fabric=inventory.fabric, switch=port.peer.switch)
         near.side = "Downstream"
         near.resource = uris.SWITCH.format(fabric=inventory.fabric, switch=switch.id)
     else:

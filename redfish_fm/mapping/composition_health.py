@@ -46,6 +46,8 @@ class CompositionHealth:
         self._states = states
         self._index = FabricIndex()
         self._parts: dict[str, frozenset[str]] = {}
+        self._ways: dict[str, frozenset[str]] = {}
+        """System -> the ports to other switches by which its host gets to what it has."""
         self._feeling: dict[str, tuple[str, ...]] = {}
         self._systems_of: Relation[str, str] = Relation()
         self._touched: set[str] = set()
@@ -77,7 +79,11 @@ class CompositionHealth:
         """Note what the system has, and let it and its host have a HealthRollup of it."""
         composition = self._index.compositions.get(uri)
         before = self._parts.pop(uri, None)
-        after = frozenset() if composition is None else frozenset(self._things(composition))
+        after = frozenset[str]()
+        self._ways.pop(uri, None)
+        if composition is not None:
+            self._ways[uri] = frozenset(self._joints(composition))
+            after = self._ways[uri].union(self._things(composition))
         self._systems_of.remove((before or frozenset()) - after, uri)
         self._systems_of.add(after, uri)
         node = blocks_of(uri)
@@ -105,6 +111,16 @@ class CompositionHealth:
                 yield from (name, *block.units)
         yield from (each.id for each in self._initiators(composition))
 
+    def _joints(self, composition: Composition) -> Iterator[str]:
+        """Yield the ports by which its host comes from switch to switch to the blocks."""
+        known = (self._index.blocks.get(name) for name in composition.blocks)
+        switches = {at for block in known if block is not None for at in block.switches}
+        for fabric, switch in switches if composition.host is not None else ():
+            for vcs in self._index.vcs_of_host(fabric, composition.host or "", switch):
+                for each in self._index.vcss_on_way((vcs.switch, vcs.vcs)):
+                    if each.through is not None and each.port is not None:
+                        yield each.port
+
     def _initiators(self, composition: Composition) -> Iterator[Endpoint]:
         for fabric in self._index.fabrics if composition.host is not None else ():
             for uri in self._index.endpoints_of_host(fabric, composition.host or ""):
@@ -115,11 +131,16 @@ class CompositionHealth:
     def _judged(self, composition: Composition) -> Judged:
         offline = [each for each in self._initiators(composition)
                    if self._states(each.id) == _OFFLINE]  # fmt: skip
-        found = suffering(self._index, composition, self._outage(composition, offline))
-        told = set(self._told(composition))
+        cut = {each for each in self._ways[composition.id] if self._states(each) == _OFFLINE}
+        ports = cut.union(*(each.ports for each in offline))
+        found = suffering(self._index, composition, self._outage(composition, ports))
+        # A link that is down is as bad as what is lost by it.
+        told = {each for each in self._told(composition) if each.origin not in cut}
         if found is None:
             own, state = told, None
         else:
+            harmed = Health.CRITICAL if found.lost else Health.WARNING
+            told |= {replace(conditions.link_down(each), severity=harmed) for each in cut}
             told |= {conditions.link_down(each.id) for each in offline} if found.lost else set()
             own, state = {*_weighed(told, found, self._index)}, _STATES.get(found.harm)
         self._graph.set_own(blocks_of(composition.id), own)
@@ -129,9 +150,11 @@ class CompositionHealth:
         ordered = tuple(sorted(own, key=lambda each: (-each.severity.rank, each.origin, each.told)))
         return Judged(composition.id, state, ordered)
 
-    def _outage(self, composition: Composition, offline: Iterable[Endpoint]) -> Outage:
-        """Return what of the things of a composition can not be used now."""
-        ports = frozenset[str]().union(*(each.ports for each in offline))
+    def _outage(self, composition: Composition, ports: Set[str]) -> Outage:
+        """Return what of the things of a composition can not be used now.
+
+        Nobody gets in by `ports`.
+        """
         units: set[str] = set()
         for name in composition.blocks:
             block = self._index.blocks.get(name)

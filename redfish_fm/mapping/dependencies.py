@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from redfish_fm.fabric import reach
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Allocation, Connection, Endpoint, Role, Zone
+from redfish_fm.fabric.values import Allocation, Binding, Connection, Endpoint, Role, Zone
 from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.uris import FABRIC
 
@@ -28,6 +28,9 @@ def holder_links(index: FabricIndex, uri: str, fabric: str) -> Links:
 
 
 def _zone_links(index: FabricIndex, zone: Zone) -> Iterator[tuple[str, str]]:
+    if not (zone.zones or zone.endpoints or index.bindings_of_holder(zone.id)):
+        # Many zones are made empty and filled later: nothing can be wrong with one.
+        return
     yield zone.id, FABRIC.format(fabric=zone.fabric)
     for member in zone.zones:
         yield member, zone.id
@@ -61,6 +64,21 @@ def _holding(
             # Endpoints that are hosts themselves use each other; none of them is part of another.
             if not (host in peers and target in peers):
                 yield target, host
+
+
+def binding_links(index: FabricIndex, node: str, binding: Binding) -> Iterator[tuple[str, str]]:
+    """Yield the links of what is bound, as a node: its host suffers when it is not.
+
+    So it does, with who bound it, when a link between switches on the way is down; what it is to a
+    composition is weighed there.
+    """
+    yield node, binding.host
+    if any(map(index.composition_holding, binding.holders)):
+        return
+    for vcs in index.vcss_on_way((binding.vppb.switch, binding.vppb.vcs)):
+        if vcs.through is not None and vcs.port is not None:
+            for each in (binding.host, *sorted(binding.holders)):
+                yield vcs.port, each
 
 
 def holders_of(index: FabricIndex, uri: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from redfish_fm.fabric.model import BindTarget, Device, LogicalDevice, PartKind, Pool, PortId
 from redfish_fm.fabric.values import CapacityPool, Chunk, MemoryDomain
 from redfish_fm.mapping import uris
+from redfish_fm.mapping.congestion import abilities
 from redfish_fm.mapping.device_modules import module_uris
 from redfish_fm.mapping.device_names import (
     AWAITS_CHUNK,
@@ -59,7 +60,9 @@ def cxl_properties(out: Rendering, device: Device, ports: Sequence[PortId]) -> d
         "MaxNumberLogicalDevices": len(logical_devices(device, ports)),
     }
     if device.pool is not None and device.pool.kind is PartKind.REGION:
-        cxl["DynamicCapacity"] = _dynamic_capacity(device.pool, device.sanitizes)
+        cxl["DynamicCapacity"] = _dynamic_capacity(
+            device.pool, device.sanitizes or device.pool.sanitizes
+        )
     lds = uris.LDS.format(chassis=device.id, device=device.id)
     return {
         "CXLDevice": cxl,
@@ -132,6 +135,7 @@ def _render_ld(out: Rendering, device: Device, ports: Sequence[PortId], ld: Logi
         SemanticsSupported=SEMANTICS[CXL_TYPES[device.kind]],
         Status=AWAITS_CHUNK if pools_lds(device) else OK,
         Links=links,
+        **abilities(device),
     )
 
 
@@ -229,4 +233,5 @@ def _put_pool(facts: Facts, device: Device, fabric: str, ports: Sequence[PortId]
         pool.granularity_mib,
         parts,
         ports[0] if ports else None,
+        pool.shareable,
     )

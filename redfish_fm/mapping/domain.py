@@ -21,6 +21,7 @@ from redfish_fm.fabric.values import (
     Zone,
 )
 from redfish_fm.mapping.bandwidth import read_wish
+from redfish_fm.mapping.congestion import read_control
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.read import (
     members,
@@ -109,7 +110,7 @@ def apply_overlay(index: FabricIndex, facts: Facts, uri: str, overlay: Document 
     A port that names no unit grants nothing, as if it were not there.
     """
     if uri in facts.qos_targets:
-        wish = read_wish(uri, overlay, facts)
+        wish = read_wish(uri, overlay, facts) or read_control(uri, overlay, facts)
         index.bandwidth.remove(uri)
         if wish is not None:
             index.bandwidth.put(wish)

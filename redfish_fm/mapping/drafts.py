@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.port_control import PortResetWish
 from redfish_fm.fabric.power import Machine, ResetWish
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.facts import Facts
@@ -186,9 +187,11 @@ class OperationDraft:
     chunks of a connection) to the units it brought, so that only what failed goes. `bandwidth`
     (before, after) is what LDs are to have. `overlay_before` and `document_before` are pre-images
     for `take_back`: the overlay there was, and the document ("" for none).
-    `places` is unit -> JSON pointer to where the request names the added member that brings it.
-    `reset` is what to ask a BMC: then nothing else is in it, and `fabric` is "". `made` are the
-    documents that several writes in one made. What is granted, released, allocated and freed may
+    `places` is unit, or part that is made, -> JSON pointer to where the request names what brings
+    it.
+    `reset` is what to ask a BMC: then nothing else is in it, and `fabric` is ""; `port_reset` what
+    to ask a switch, and nothing else is in it. `made` are the documents that several writes in one
+    made. What is granted, released, allocated and freed may
     be of several fabrics; `fabric` is then one of them.
     """
 
@@ -210,6 +213,7 @@ class OperationDraft:
     places: Mapping[str, str] = field(default_factory=dict)
     reset: ResetWish | None = None
     made: frozenset[str] = frozenset()
+    port_reset: PortResetWish | None = None
 
 
 @value_class

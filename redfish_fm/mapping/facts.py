@@ -22,6 +22,7 @@ from redfish_fm.fabric.values import (
     Volume,
 )
 from redfish_fm.mapping.metering import Meter
+from redfish_fm.mapping.whereabouts import Whereabouts
 
 
 class KnownEndpoint(NamedTuple):
@@ -105,10 +106,13 @@ class Facts:
     """Collection to those of its members that stand elsewhere."""
     endpoints: list[KnownEndpoint] = field(default_factory=list)
     """Endpoints whose documents need not be read, which says the same: a big fabric has many."""
+    peer_ports: dict[str, str] = field(default_factory=dict)
+    """Switch port to the port of another switch at the far end of its link."""
     beside: list[str] = field(default_factory=list)
     """What lies under a collection and is no member of it: it tells how members are made."""
     _vppbs_at: dict[str, tuple[str, VppbId]] = field(default_factory=dict, compare=False)
     _ports_at: dict[str, tuple[str, PortId]] = field(default_factory=dict, compare=False)
+    _whereabouts: list[Whereabouts] = field(default_factory=list, compare=False)
 
     def target_uri(self, fabric: str, target: BindTarget) -> str | None:
         """Return the URI of the switch port that `target` is behind."""
@@ -125,6 +129,13 @@ class Facts:
         if not self._ports_at:
             self._ports_at.update((where, key) for key, where in self.port_uris.items())
         return self._ports_at.get(uri)
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """What is where; made when it is first asked for."""
+        if not self._whereabouts:
+            self._whereabouts.append(Whereabouts(self))
+        return self._whereabouts[0]
 
     def is_host(self, uri: str) -> bool:
         """Return whether the physical system of a host is at `uri`, which can be given blocks."""
@@ -161,7 +172,10 @@ class Facts:
 
     def take(self, other: "Facts") -> None:
         """Add everything that `other` knows to this; the newer wins on a common key."""
+        self._whereabouts.clear()
         for each in fields(self):
+            if each.name == "_whereabouts":
+                continue
             mine, theirs = getattr(self, each.name), getattr(other, each.name)
             if isinstance(mine, dict):
                 mine.update(theirs)

@@ -83,8 +83,8 @@ def _render_system(out: Rendering, host: Host, powered: bool, scene: HostScene |
     if host.bmc is not None:
         links["ManagedBy"] = refs([manager_uri(host.id)])
     inside: dict[str, Any] = {}
-    processor_summary: dict[str, Any] = {"Count": host.cpu_count, "CoreCount": host.core_count}
-    memory_summary: dict[str, Any] = {"TotalSystemMemoryGiB": host.memory_mib / MIB_PER_GIB}
+    processor_summary = _told(Count=host.cpu_count, CoreCount=host.core_count)
+    memory_summary = _told(TotalSystemMemoryGiB=host.memory_mib / MIB_PER_GIB)
     if scene is not None:
         links |= {"PoweredBy": refs(scene.supplies), "CooledBy": refs(scene.fans)}
         inside = _inside(out, scene)
@@ -101,12 +101,17 @@ def _render_system(out: Rendering, host: Host, powered: bool, scene: HostScene |
         HostName=host.name,
         PowerState="On" if powered else "Off",
         Status=status(powered),
-        ProcessorSummary=processor_summary,
-        MemorySummary=memory_summary,
+        ProcessorSummary=processor_summary or None,
+        MemorySummary=memory_summary or None,
         Processors=out.collection(processors, "Processor", f"Processors of {host.name}"),
         **inside,
         Links=links or None,
     )
+
+
+def _told(**counts: float) -> dict[str, Any]:
+    """Return what is known of a host, which has none of nothing: 0 is that nobody tells."""
+    return {name: count for name, count in counts.items() if count}
 
 
 def _processor_summary(scene: HostScene) -> dict[str, Any]:

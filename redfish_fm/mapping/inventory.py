@@ -13,6 +13,7 @@ from typing import Any
 from redfish_fm.fabric.index import FabricFacts, VcsFact
 from redfish_fm.fabric.model import (
     Attachment,
+    BindTarget,
     Device,
     FabricKind,
     Host,
@@ -29,12 +30,14 @@ from redfish_fm.fabric.values import Binder, Endpoint, Role
 from redfish_fm.mapping import uris
 from redfish_fm.mapping.blocks import render_blocks
 from redfish_fm.mapping.cables import render_cables
+from redfish_fm.mapping.chains import hops_of, link_name, peer_links, upstream_port
 from redfish_fm.mapping.chassis_racks import render_racks
 from redfish_fm.mapping.chassis_switches import (
     render_switch_chassis,
     switch_chassis_uri,
     switch_properties,
 )
+from redfish_fm.mapping.congestion import abilities
 from redfish_fm.mapping.device_chassis import Socket
 from redfish_fm.mapping.device_names import CXL_TYPES
 from redfish_fm.mapping.device_ways import Way, device_uri, ld_uri, port_uri
@@ -51,6 +54,7 @@ from redfish_fm.mapping.links import links_of_endpoint
 from redfish_fm.mapping.metering import Metering
 from redfish_fm.mapping.metrics_ports import put_port_metrics
 from redfish_fm.mapping.plugged import state_sources
+from redfish_fm.mapping.port_resets import offered
 from redfish_fm.mapping.read import units_linked
 from redfish_fm.mapping.rendering import FINISHED, GT_PER_LANE, LINKED_BACK, Rendering, ref, refs
 from redfish_fm.mapping.service_manager import put_manager
@@ -58,8 +62,6 @@ from redfish_fm.mapping.storage import render_network_host, render_subsystem
 from redfish_fm.redfish.patch import merge
 
 _FM = uris.MANAGER.format(manager=uris.FABRIC_MANAGER)
-LD_COUNT_MAX = 16
-"""Logical devices that one CXL port can tell apart: ids of 4 bits."""
 _OK = {"State": "Enabled", "Health": "OK"}
 
 
@@ -159,8 +161,9 @@ def _render_fabric(out: Rendering, inventory: Inventory) -> None:
         _render_subsystems(out, inventory)
         return
     devices = {device.id: device for device in inventory.devices}
+    hops = hops_of(inventory)
     for switch in inventory.switches:
-        _render_switch(out, inventory, switch, devices)
+        _render_switch(out, inventory, switch, devices, hops)
     _render_devices(out, inventory)
     hosts = {host.id: host for host in inventory.hosts}
     for switch in inventory.switches:
@@ -179,7 +182,7 @@ def _render_subsystems(out: Rendering, inventory: Inventory) -> None:
         render_network_host(out, inventory.fabric, host)
     for switch in inventory.switches:
         render_subsystem(out, inventory, switch)
-        _put_vcss(out, inventory.fabric, switch)
+        _put_vcss(out, inventory.fabric, switch, {})
 
 
 def _render_devices(out: Rendering, inventory: Inventory) -> None:
@@ -209,7 +212,11 @@ def _socket(switch: Switch, device: Device, ports: list[Port]) -> Socket | None:
 
 
 def _render_switch(
-    out: Rendering, inventory: Inventory, switch: Switch, devices: Mapping[str, Device]
+    out: Rendering,
+    inventory: Inventory,
+    switch: Switch,
+    devices: Mapping[str, Device],
+    hops: Mapping[tuple[str, str], int],
 ) -> None:
     place = {"fabric": inventory.fabric, "switch": switch.id}
     uri = uris.SWITCH.format(**place)
@@ -239,7 +246,7 @@ def _render_switch(
     render_switch_chassis(out, switch, uri, {"Switches": refs([uri])}, slots_w=slots_w)
     cabled = [(port, port_uri(inventory.fabric, port.id), uri) for port in switch.ports]
     render_host_ports(out, cabled, switch.protocol)
-    _put_vcss(out, inventory.fabric, switch)
+    _put_vcss(out, inventory.fabric, switch, hops)
 
 
 def _bandwidth_gbps(switch: Switch) -> float | None:
@@ -269,17 +276,26 @@ def _render_port(
     out.facts.port_uris[fabric, port.id] = uri
     if port.host is not None:
         out.facts.port_hosts[uri] = system_uri(port.host)
+    if port.peer is not None:
+        out.facts.peer_ports[uri] = port_uri(fabric, port.peer)
     if device is not None and device.serial_number:
         out.facts.port_serials[uri] = device.serial_number
     name = f"Port {port.id.port} of {switch.name}"
     counts = switch.hardware is not None and switch.hardware.counts_errors
+    if device is not None and device.telemetry is not None:
+        out.facts.qos_targets[uri] = (fabric, BindTarget(port.id.switch, port.id.port))
+        counts = True
     metrics = put_port_metrics(out, fabric, port.id, name) if counts else None
-    args = (switch, port, device, metrics)
+    args = (fabric, switch, port, device, metrics)
     out.put_later(uri, "Port", name, _port_properties, *args, status=False)
 
 
 def _port_properties(
-    switch: Switch, port: Port, device: Device | None, metrics: dict[str, str] | None
+    fabric: str,
+    switch: Switch,
+    port: Port,
+    device: Device | None,
+    metrics: dict[str, str] | None,
 ) -> dict[str, Any]:
     rate, far_end = GT_PER_LANE.get(port.link.gen), host_port_uri(port)
     return {
@@ -293,14 +309,22 @@ def _port_properties(
         "MaxSpeedGbps": None if rate is None else rate * port.link.lanes,
         "CXL": _port_cxl(port, device) if switch.protocol == "CXL" else None,
         **_port_details(switch, port, metrics),
-        "Links": None if far_end is None else {"ConnectedPorts": refs([far_end])},
+        "Links": peer_links(fabric, port)
+        if far_end is None
+        else {"ConnectedPorts": refs([far_end])},
+        "Actions": offered(port_uri(fabric, port.id)) if _resets(switch, port) else None,
     }
+
+
+def _resets(switch: Switch, port: Port) -> bool:
+    """Return whether a port can be reset: one that hosts have is theirs."""
+    return switch.resets_ports and port.role is PortRole.DOWNSTREAM
 
 
 def _port_details(switch: Switch, port: Port, metrics: dict[str, str] | None) -> dict[str, Any]:
     """Return what a driver that knows the switch's chassis knows of its ports."""
     if switch.hardware is None:
-        return {}
+        return {"Metrics": metrics}
     location = {"ServiceLabel": port.id.port, "LocationType": "Connector"}
     return {
         "PortMedium": "Electrical",
@@ -315,13 +339,16 @@ def _port_details(switch: Switch, port: Port, metrics: dict[str, str] | None) ->
 def _port_cxl(port: Port, device: Device | None) -> dict[str, Any]:
     # Flits of 256 bytes came with CXL 3.0, which PCIe generation 6 carries.
     modes = ["CXL68BFlitAndVH", *(["Standard256BFlit"] if port.link.gen > 5 else [])]
-    common = {"SupportedCXLModes": modes, "MaxLogicalDeviceCount": LD_COUNT_MAX}
     if port.role is PortRole.UPSTREAM:
         return {"CurrentPortConfigurationState": "USP", "SupportedCXLModes": modes}
+    # Of a device that is no MLD a switch tells 0 (Supported LD Count).
+    told = len(device.lds) if port.ld_count is None and device is not None else port.ld_count
     return {
-        **common,
+        "SupportedCXLModes": modes,
+        **({} if told is None else {"MaxLogicalDeviceCount": told}),
         "CurrentPortConfigurationState": "DSP",
         "ConnectedDeviceType": "None" if device is None else _connected_type(device),
+        **abilities(device),
     }
 
 
@@ -334,24 +361,30 @@ def _connected_type(device: Device) -> str:
     return "Type3SLD" if kind == "Type3" else kind
 
 
-def _put_vcss(out: Rendering, fabric: str, switch: Switch) -> None:
+def _put_vcss(
+    out: Rendering, fabric: str, switch: Switch, hops: Mapping[tuple[str, str], int]
+) -> None:
     for vcs in switch.virtual_switches:
-        _put_vcs(out, fabric, switch, vcs)
+        _put_vcs(out, fabric, switch, vcs, hops.get((switch.id, vcs.id), 1))
 
 
-def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch) -> None:
+def _put_vcs(out: Rendering, fabric: str, switch: Switch, vcs: VirtualSwitch, hops: int) -> None:
     host = None if vcs.host is None else system_uri(vcs.host)
     upstream = out.facts.port_uris.get((fabric, PortId(switch.id, vcs.upstream_port)))
-    link = next((port.link for port in switch.ports if port.id.port == vcs.upstream_port), None)
+    port = upstream_port(switch, vcs)
+    link = None if port is None else port.link
     fact = VcsFact(
         fabric,
         switch.id,
         vcs.id,
         host,
         vcs.vppb_count,
+        hops,
         port=upstream,
         latency_ns=None if link is None else link.latency_ns or None,
         bandwidth_mb_s=None if link is None else link_mb_s(link.gen, link.lanes),
+        through=vcs.through,
+        link=link_name(fabric, port),
     )
     out.facts.vcss.append(fact)
     if switch.protocol != "CXL":

@@ -15,6 +15,7 @@ from redfish_fm.mapping.bindings import decode_binding
 from redfish_fm.mapping.dependencies import (
     all_wanted,
     allocations,
+    binding_links,
     endpoint_links,
     holder_links,
     holders_of,
@@ -227,6 +228,9 @@ class ObservedFabric:
         if endpoint is not None and endpoint.fabric == self.fabric:
             links = frozenset(endpoint_links(self._states.plugged, endpoint))
         known = uri in self._links or uri in self._statuses
+        if not (links or known) and uri in self._states.index.zones:
+            # It shows what it did before anybody looked.
+            return
         self._links.put(uri, sorted(links))
         self._place_parts(uri)
         if known or links or any(allocations(self._states.index, uri)):
@@ -286,12 +290,11 @@ class ObservedFabric:
 
     def _judge_binding(self, vppb: VppbId) -> None:
         """Let the host suffer that was promised this binding, and its holders say so."""
-        binding, node = self._states.index.bindings.get(vppb), f"binding {vppb}"
+        states, node = self._states, f"binding {vppb}"
+        binding = states.index.bindings.get(vppb)
         mine = binding if binding is not None and binding.fabric == self.fabric else None
-        self._links.put(node, () if mine is None else ((node, mine.host),))
-        lost = (
-            mine is not None and self._states.unmet(mine) and vppb not in self._states.sight.opening
-        )
+        self._links.put(node, () if mine is None else binding_links(states.index, node, mine))
+        lost = mine is not None and states.unmet(mine) and vppb not in states.sight.opening
         holder = min(mine.holders, default="") if mine is not None else ""
         self._statuses.graph.set_own(node, [conditions.unbound(holder)] if lost else [])
         self._dirty |= frozenset() if mine is None else mine.holders

@@ -19,7 +19,7 @@ from redfish_fm.mapping.capacity import ld_shown, pool_properties, region_extent
 from redfish_fm.mapping.dependencies import allocations
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.metrics_ports import switch_metrics
-from redfish_fm.mapping.plugged import Plugged, chassis_of
+from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.port_status import (
     SeenPort,
     device_status,
@@ -30,7 +30,7 @@ from redfish_fm.mapping.port_status import (
 )
 from redfish_fm.mapping.sights import FabricSight, Lasting
 from redfish_fm.mapping.statuses import Patch, Statuses
-from redfish_fm.mapping.uris import FABRIC
+from redfish_fm.mapping.uris import FABRIC, chassis_of
 from redfish_fm.mapping.vppb_status import bound_properties
 
 OFFLINE = "UnavailableOffline"
@@ -154,7 +154,8 @@ class FabricStates:
         if state is None:
             return None
         serial = self.plugged.facts.port_serials.get(uri)
-        return SeenPort(uri, self.plugged.origins.get(uri, uri), state, serial)
+        joins = uri in self.plugged.facts.peer_ports
+        return SeenPort(uri, self.plugged.origins.get(uri, uri), state, serial, joins)
 
     def _seen_ports(self, uris: Iterable[str]) -> list[SeenPort]:
         return [seen for seen in map(self._seen, uris) if seen is not None]

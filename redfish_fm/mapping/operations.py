@@ -14,6 +14,7 @@ import msgspec
 
 from redfish_fm.fabric.binding import wanted_by_zone
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.port_control import PortResetWish
 from redfish_fm.fabric.power import ResetWish
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.bandwidth import restored
@@ -54,10 +55,10 @@ class Operation:
     after) are those of `granted` that were in use for other holders already; `holders` keep alive
     what was granted (none recorded: `uri` does). `document_before` is what `uri` was when it
     changed members ("": not recorded, as in operations stored by earlier versions);
-    `places` is unit -> JSON pointer to the added member that brings it. `answer` is the JSON that
-    the action of it answers with once all is done ("": nothing of its own). `payload` is the
+    `places` is unit (or part that is made) -> JSON pointer to what brings it. `answer` is the JSON
+    that the action of it answers with once all is done ("": nothing of its own). `payload` is the
     request that began it (None: not recorded). `told` are, where several fabrics have work in it,
-    the `messages` of each.
+    the `messages` of each. `port_reset` is a command to a port: then there is nothing else in it.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Operation:
     answer: str = ""
     payload: Payload | None = None
     told: dict[str, tuple[Message, ...]] = field(default_factory=dict)
+    port_reset: PortResetWish | None = None
 
     @property
     def fabrics(self) -> frozenset[str]:
@@ -173,6 +175,7 @@ def new_operation(
         made=plan.made,
         answer="" if draft.body is None else msgspec.json.encode(draft.body).decode(),
         payload=payload,
+        port_reset=plan.port_reset,
     )
 
 

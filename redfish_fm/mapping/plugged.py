@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator
 from redfish_fm.fabric.model import BindTarget, PortId, VppbId
 from redfish_fm.fabric.values import CapacityPool, Unit
 from redfish_fm.mapping.facts import Facts
-from redfish_fm.mapping.uris import CHASSIS, storage_of
-
-_CHASSIS_PREFIX = CHASSIS.format(chassis="")
+from redfish_fm.mapping.uris import chassis_of, storage_of
 
 
 class Plugged:
@@ -179,14 +177,6 @@ class Plugged:
         while above is not None:
             yield above.id
             above = None if above.within is None else self.units.get(above.within)
-
-
-def chassis_of(uri: str) -> str | None:
-    """Return the chassis that a resource stands in, or None outside of any."""
-    if not uri.startswith(_CHASSIS_PREFIX):
-        return None
-    end = uri.find("/", len(_CHASSIS_PREFIX))
-    return uri if end < 0 else uri[:end]
 
 
 def state_sources(with_status: Iterable[str], facts: Facts) -> dict[str, str]:

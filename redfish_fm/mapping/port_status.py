@@ -9,7 +9,7 @@ from typing import Any
 
 from redfish_fm.fabric.health import Condition, Health
 from redfish_fm.fabric.model import CableState, PortState
-from redfish_fm.mapping import conditions
+from redfish_fm.mapping import conditions, congestion
 from redfish_fm.mapping.metering import Supply
 from redfish_fm.mapping.metrics_ports import port_metrics
 from redfish_fm.mapping.rendering import GT_PER_LANE
@@ -30,12 +30,14 @@ class SeenPort:
     """A port as last seen; `origin` is the unit plugged in there, else the port itself.
 
     `serial_number` is that of the device inventory knows there, None where it does not tell.
+    `joins`: it leads to another switch, and whoever comes in by it is cut off without its link.
     """
 
     uri: str
     origin: str
     state: PortState
     serial_number: str | None = None
+    joins: bool = False
 
     @property
     def plugged(self) -> bool:
@@ -68,10 +70,18 @@ def link_shown(uri: str, seen: SeenPort) -> Shown:
     That is its PortMetrics, or the cable that the link runs through.
     """
     if uri == seen.uri:
-        return "Enabled", port_conditions(seen), port_properties(seen.state)
+        state = _joining(seen.state) if seen.joins else "Enabled"
+        return state, port_conditions(seen), port_properties(seen.state)
     if uri.startswith(f"{seen.uri}/"):
-        return None, (), port_metrics(seen.state.errors)
+        return None, (), {**port_metrics(seen.state.errors), **congestion.metrics(seen.state)}
     return _cable_shown(uri, seen.state.cable)
+
+
+def _joining(state: PortState) -> str:
+    """Return the State of a port to another switch."""
+    if state.link_up:
+        return "Enabled"
+    return "Starting" if state.training else "UnavailableOffline"
 
 
 def _cable_shown(uri: str, cable: CableState | None) -> Shown:
@@ -88,14 +98,15 @@ def port_conditions(seen: SeenPort) -> tuple[Condition, ...]:
     """Return what is wrong with the port itself: an empty one is no fault of a port.
 
     A device that is there and has power and no link is, whoever of both it is: then its port shows
-    the same, and the switch with it. A host's end is dark for reasons of its own.
+    the same, and the switch with it; so does the port to another switch, cable or not. A host's end
+    is dark for reasons of its own.
     """
     return (*_reported(seen), *_unlinked(seen), *_exchanged(seen))
 
 
 def port_properties(state: PortState) -> dict[str, Any]:
     """Return what a port shows beside its Status."""
-    properties: dict[str, Any] = {"LinkStatus": link_status(state)}
+    properties: dict[str, Any] = {"LinkStatus": link_status(state), **congestion.properties(state)}
     if state.link_up and state.speed_gbps is not None:
         properties["CurrentSpeedGbps"] = state.speed_gbps
     if state.link_up and state.width is not None:
@@ -175,7 +186,8 @@ def _reported(seen: SeenPort) -> tuple[Condition, ...]:
 def _unlinked(seen: SeenPort) -> tuple[Condition, ...]:
     state = seen.state
     dark = state.powered and not (state.link_up or state.training)
-    return (conditions.link_down(seen.origin),) if seen.plugged and seen.present and dark else ()
+    needed = (seen.plugged and seen.present) or seen.joins
+    return (conditions.link_down(seen.origin),) if needed and dark else ()
 
 
 def _exchanged(seen: SeenPort) -> tuple[Condition, ...]:

@@ -67,7 +67,9 @@ def _not_made_here(uri: str, ld: str) -> RedfishError:
 
 def _able(pool: CapacityPool, sanitizes: bool) -> dict[str, tuple[object, ...]]:
     """Return property -> all that it can be under this device."""
+    shared = () if pool.shareable else (("ShareableRegion", (False, None)),)
     return {
+        **dict(shared),
         "RegionType": ("Dynamic",),
         "BlockSizeMiB": (pool.granularity_mib, None),
         "HardwareManagedCoherencyRegion": (False, None),

@@ -20,7 +20,7 @@ from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.links import uris_at
 from redfish_fm.mapping.systems_shown import ADD, REMOVE
 from redfish_fm.mapping.transactions import transaction
-from redfish_fm.mapping.wishes import DESCRIBED, describes
+from redfish_fm.mapping.wishes import AFFINITY, DESCRIBED, OVERPROVISIONING, describes
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
@@ -53,6 +53,7 @@ def patch(write: Write, tip: Tip) -> Draft:
     links = write.body.get("Links")
     named = isinstance(links, Mapping) and "ResourceBlocks" in links
     if not named and not describes(write.body):
+        _refuse_unheeded(write.body)
         return _settings(write, tip)
     if not tip.is_wanted(write.uri) and not tip.facts.is_host(write.uri):
         told = messages.property_not_writable("ResourceBlocks", f"#/{BLOCKS}")
@@ -114,6 +115,13 @@ def _refuse_beside(rest: Mapping[str, Any], write: Write, tip: Tip) -> None:
     composed = tip.is_wanted(write.uri)
     names = [name for name in rest if name == "Boot" or not composed]
     if told := [messages.property_value_conflict(each, BLOCKS, f"#/{each}") for each in names]:
+        raise refusals.bad_content(*told)
+
+
+def _refuse_unheeded(body: Mapping[str, Any]) -> None:
+    """Raise RedfishError (400) where a request says how to choose, and asks for nothing."""
+    names = [name for name in (AFFINITY, OVERPROVISIONING) if name in body]
+    if told := [messages.property_unknown(each, f"#/{each}") for each in names]:
         raise refusals.bad_content(*told)
 
 

@@ -8,6 +8,7 @@ its own. Members of its collections stand where their device is. Redfish: Comput
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Protocol
 
+from redfish_fm.fabric.blast_radius import parts_of
 from redfish_fm.fabric.composition import Composition
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.mapping.facts import enclosing
@@ -304,10 +305,10 @@ def _memory_summary(
 ) -> dict[str, Any] | None:
     """Return the host's memory with that of its parts of pools; None where there are none.
 
-    Copies of each other count once.
+    Copies of each other count once; what it shares with others counts for each of them.
     """
     copies = {part for mirror in composition.mirrors for part in sorted(mirror)[1:]}
-    held = composition.holdings - copies
+    held = parts_of(index, composition) - copies
     parts = (index.chunks.get(each) or index.regions.get(each) for each in held)
     pooled_mib = sum(part.size_mib for part in parts if part is not None)
     if not pooled_mib:

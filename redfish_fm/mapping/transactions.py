@@ -159,6 +159,11 @@ class _Work:
         # What this very transaction binds is nobody's yet, whatever the tip says of its holder.
         self.granted[binding.vppb] = binding
 
+    def named(self) -> Iterator[str]:
+        """Yield what hardware may refuse: the units that are bound, and the parts that are made."""
+        yield from (each.unit for each in self.granted.values())
+        yield from (each.holder for each in self.allocated.values())
+
 
 def _operation(
     uri: str,
@@ -195,11 +200,7 @@ def _operation(
         tuple(work.bandwidth),
         places={
             **{unit: place for plan in plans for unit, place in plan.places.items()},
-            **{
-                each.unit: places[each.unit]
-                for each in work.granted.values()
-                if each.unit in places
-            },
+            **{name: places[name] for name in work.named() if name in places},
         },
         document_before=_before(uri, edits),
         made=made,

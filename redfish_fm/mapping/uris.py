@@ -151,6 +151,7 @@ SUBSCRIPTION = "/redfish/v1/EventService/Subscriptions/{subscription}"
 
 _FABRIC_PREFIX = FABRIC.format(fabric="")
 _FABRIC_DEPTH = _FABRIC_PREFIX.count("/")
+_CHASSIS_PREFIX = CHASSIS.format(chassis="")
 
 # The service root, a system or a resource block; nothing that is only named "Storage".
 _STORAGE_PARENTS = frozenset({"redfish", "Systems", "ResourceBlocks"})
@@ -162,6 +163,14 @@ def fabric_of(uri: str) -> str | None:
     if not uri.startswith(_FABRIC_PREFIX):
         return None
     return uri.split("/", _FABRIC_DEPTH + 1)[_FABRIC_DEPTH] or None
+
+
+def chassis_of(uri: str) -> str | None:
+    """Return the chassis that a resource stands in, or None outside of any."""
+    if not uri.startswith(_CHASSIS_PREFIX):
+        return None
+    end = uri.find("/", len(_CHASSIS_PREFIX))
+    return uri if end < 0 else uri[:end]
 
 
 def storage_of(uri: str) -> str | None:

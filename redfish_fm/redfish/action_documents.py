@@ -39,6 +39,17 @@ def action_info_uri(catalog: Catalog, action: str) -> str:
     return catalog.action_info.replace("{Action}", action)
 
 
+def actions_in(found: Representation, info: TypeInfo) -> frozenset[str]:
+    """Return the paths of the actions of its type that a resource says it has."""
+    named = msgspec.json.decode(found.body).get("Actions", {})
+    makers = named.get("Oem", {})
+    return frozenset(
+        action.path
+        for action in info.actions.values()
+        if f"#{action.name}" in (makers if action.oem else named)
+    )
+
+
 def action_info_documents(catalog: Catalog) -> dict[str, dict[str, Any]]:
     """Return the ActionInfo of every action that is carried out, by URI."""
     found = {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from redfish_fm.redfish import messages, oem, self_service
 from redfish_fm.redfish.accounts import Accounts
+from redfish_fm.redfish.action_documents import actions_in
 from redfish_fm.redfish.answers import Answers
 from redfish_fm.redfish.auth import Principal
 from redfish_fm.redfish.bodies import check_action, check_create, check_patch
@@ -29,7 +30,7 @@ from redfish_fm.redfish.stanzas import check_stanzas, cleaned_stanzas
 from redfish_fm.redfish.targets import Target, TargetKind
 from redfish_fm.redfish.tasks import RETRY_AFTER_S, TaskResult, result_of
 from redfish_fm.redfish.values import ActionVoice
-from redfish_fm.redfish.view import Description, Origin
+from redfish_fm.redfish.view import Origin
 from redfish_fm.redfish.writes import Commit, Outcome, OutcomeKind, Write, WriteKind
 
 
@@ -184,18 +185,19 @@ class Commands:
             raise RedfishError(400, (messages.action_not_supported(action.name),))
         body = parse_object(request.body, ActionVoice(action.name)) if request.body else {}
         told = check_action(action, body)
-        if told and not self._offers(target.found, action):
+        if told and not self._offers(target, action):
             raise RedfishError(400, (messages.action_not_supported(action.name),))
         _refuse(told or check_stanzas(self._catalog, body))
         return cleaned_stanzas(self._catalog, cleaned(action.parameters, body))
 
-    def _offers(self, found: Description, action: ActionInfo) -> bool:
+    def _offers(self, target: Target, action: ActionInfo) -> bool:
         """Return whether a resource has the action; on what clients made all of its type can be."""
-        if found.origin is Origin.WANTED:
+        if target.found.origin is Origin.WANTED:
             return True
-        shown = self._resources.get(found.uri)
-        offered = {} if shown is None else json.loads(shown.body).get("Actions", {})
-        return f"#{action.name}" in (offered.get("Oem", {}) if action.oem else offered)
+        shown = self._resources.get(target.found.uri)
+        if shown is None or target.info is None:
+            return False
+        return action.path in actions_in(shown, target.info)
 
 
 _SECRET_BODIES = frozenset(

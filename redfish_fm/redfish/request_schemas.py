@@ -5,6 +5,7 @@ described, so not every body that fits is accepted.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from redfish_fm.redfish.catalog import ActionInfo, TypeInfo
@@ -126,8 +127,10 @@ def _tree(level: Mapping[str, Any], required: tuple[str, ...]) -> Schema:
     shown: dict[str, Any] = {}
     for name, below in level.items():
         if isinstance(below, PropertyInfo):
-            schema = _value(below, 0, name)
-            if name in required and below.kind is Kind.ARRAY:
+            needs = name in required
+            # What must be there is missing where it is null.
+            schema = _value(replace(below, nullable=False) if needs else below, 0, name)
+            if needs and below.kind is Kind.ARRAY:
                 schema["minItems"] = 1
             shown[name] = schema
         else:

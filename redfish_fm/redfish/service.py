@@ -44,6 +44,7 @@ from redfish_fm.redfish.resources import Resources
 from redfish_fm.redfish.retries import RETRIED, Retry, retry_of
 from redfish_fm.redfish.roles import Roles
 from redfish_fm.redfish.route_names import FIXED_ROUTES, RouteNames
+from redfish_fm.redfish.served_routes import Served, by_template, served_routes
 from redfish_fm.redfish.session_resources import SessionResources
 from redfish_fm.redfish.sessions import Sessions
 from redfish_fm.redfish.streams import StreamDoor, stream_wish
@@ -74,7 +75,7 @@ class Service:
     `owner(uri)` names the user who owns a resource, where anybody does; `task_result` tells how a
     Task ended; `roles` follow the custom ones; `replay` tells how the write of an Idempotency-Key
     ended, and without it the header is not evaluated; `odata_types` are further types that
-    imported documents have, for $metadata; `served` lists every URI there is, for the OpenAPI
+    imported documents have, for $metadata; `served` tells every URI there is, for the OpenAPI
     document, which is not served without it; `page_size` is how many members of a collection one
     answer holds at most (None: all); `headers` are further ones of a GET, and `xml` further
     documents, by URI; `emulation` plays what real services do to clients (None: nothing);
@@ -100,7 +101,7 @@ class Service:
         roles: Roles | None = None,
         replay: Replay | None = None,
         odata_types: Iterable[str] = (),
-        served: Callable[[], Iterable[str]] | None = None,
+        served: Served | None = None,
         body_bytes_max: int = BODY_BYTES_MAX,
         page_size: int | None = None,
         headers: Mapping[str, Mapping[str, str]] | None = None,
@@ -117,6 +118,7 @@ class Service:
         self._accounts = accounts
         self._owner = owner
         self._served = served
+        self._described: int | None = None
         self._body_bytes_max = body_bytes_max
         self._allowed: set[tuple[str, str, frozenset[str]]] = set()
         self._session_resources = SessionResources(catalog, sessions)
@@ -237,15 +239,23 @@ class Service:
 
     async def _stream(self, request: Request, principal: Principal, door: StreamDoor) -> Response:
         """Open a stream, or tell what opening it would."""
-        wish = stream_wish(request, principal, door.words)
+        wish = stream_wish(request, principal, door.words())
         flow = await door.open(wish) if request.method == "GET" else None
         return self._answers.stream(EVENT_STREAM, flow)
 
-    async def _describe(self, served: Callable[[], Iterable[str]]) -> None:
-        """Make the OpenAPI document when it is first asked for, off the event loop."""
-        what = (tuple(served()), self._targets.type_at, self._targets.documents)
-        self._targets.describe_by(await asyncio.to_thread(openapi, self._catalog, *what))
-        self._served = None
+    async def _describe(self, served: Served) -> None:
+        """Make the OpenAPI document when it is asked for, most of it off the event loop.
+
+        Anew where the service has come to rest on something else since.
+        """
+        edition, targets = served.edition, self._targets
+        if edition == self._described:
+            return
+        places = await asyncio.to_thread(by_template, self._catalog, served.places())
+        routes = served_routes(self._catalog, places, targets.offer_at, targets.offer_of_member)
+        document = await asyncio.to_thread(openapi, self._catalog, routes, targets.documents)
+        targets.describe_by(document)
+        self._described = edition
 
     async def _repeated(
         self, request: Request, uri: str, principal: Principal, retry: Retry

@@ -31,6 +31,8 @@ class CreateTable:
     """Links to collections in whose place a client may describe the members it wishes for."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of the body that mean something here -> the JSON type of their value."""
+    elsewhere: frozenset[str] = frozenset()
+    """Those of `collections` whose new member comes to be in another of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +101,5 @@ def _create_table(row: Mapping[str, Any]) -> CreateTable | None:
         row.get("only_where"),
         frozenset(create.get("described", ())),
         dict(create.get("annotations", {})),
+        frozenset(row.get("elsewhere", ())),
     )

@@ -16,14 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from redfish_fm import app, worlds
+from redfish_fm.certificates.serving import Certificates
+from redfish_fm.certificates.writing import CertificateWrites
 from redfish_fm.config import Config
 from redfish_fm.control.delivery import Parcel
+from redfish_fm.control.kernel import Kernel
 from redfish_fm.control.published import Published
 from redfish_fm.control.session_rows import SessionRows
 from redfish_fm.control.tip import TipView
 from redfish_fm.drivers.virtual.machines import Machines
 from redfish_fm.mapping.default_zone import keep_default_zones
 from redfish_fm.mapping.drafts import Draft
+from redfish_fm.mapping.uris import HTTPS_CERTIFICATE
 from redfish_fm.own_events import OwnEvents
 from redfish_fm.own_manager import OwnManager
 from redfish_fm.played import emulation
@@ -36,7 +40,7 @@ from redfish_fm.redfish.requests import Request, Response
 from redfish_fm.redfish.roles import ROLES, Roles
 from redfish_fm.redfish.service import Service
 from redfish_fm.redfish.sessions import Sessions
-from redfish_fm.redfish.writes import OutcomeKind
+from redfish_fm.redfish.writes import Commit, OutcomeKind
 from redfish_fm.server.discovery import Discovery
 from redfish_fm.server.ssdp import Announced
 from redfish_fm.server.targets import split_target
@@ -65,6 +69,8 @@ USERS: Mapping[str, tuple[str, bool]] = {
     **{name.lower(): (name, False) for name in CUSTOM_ROLES},
 }
 """User name -> role, and whether a new password is due."""
+
+_OWN_CERTIFICATE = HTTPS_CERTIFICATE.format(manager="FabricManager", certificate="1")
 
 
 @cache
@@ -254,6 +260,7 @@ async def a_stack(
             clock,
             rng,
             identity.may_listen,
+            identity.may_be_told,
             outbox.send,
         )
         await events.load(StoredState(durable.seq, durable.spaces))
@@ -261,11 +268,11 @@ async def a_stack(
         delivering = asyncio.create_task(events.run())
         service = Service(
             CATALOG, REGISTRIES, PRIVILEGES, kernel.published,
-            events.carrying_out(itself.commit), sessions,
+            events.carrying_out(_certified(kernel, clock, itself)), sessions,
             identity.accounts, owner=events.owner_of, roles=identity.roles,
             replay=kernel.retries.outcome, task_result=kernel.operations.result,
             odata_types=sorted(base.odata_types),
-            served=kernel.published.places,
+            served=kernel.published,
             headers=world.headers, xml=world.xml,
             emulation=emulation(config, sessions.end_all, clock), page_size=config.page_size,
             tables=itself.tables, moments=itself.moments, streams=events.door,
@@ -285,6 +292,14 @@ async def a_stack(
                 await events.close()
             delivering.cancel()
             await asyncio.wait({delivering})
+
+
+def _certified(kernel: Kernel, clock: VirtualClock, itself: OwnManager) -> Commit:
+    """Return what carries writes out, certificates of clients' authorities read before."""
+    plain = Config(http=True, ephemeral=True)
+    found = Certificates(plain, Path("unused"), _OWN_CERTIFICATE, kernel.published, clock)
+    kernel.writer.on_publish.append(found.published)
+    return CertificateWrites(found, clock, itself.commit).commit
 
 
 def _discovery(uuid: str, clock: VirtualClock) -> Discovery:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redfish_fm.drivers.virtual.faults import Lost, Refuse, Slow
-from redfish_fm.fabric.model import Bind
+from redfish_fm.fabric.model import Allocate, Bind
 from redfish_fm.redfish.changes import Space
 from redfish_fm.store.memory import DurableState
 from tests.cases.composing import (
@@ -34,6 +34,7 @@ from tests.cases.composing import (
     wish,
 )
 from tests.cases.stack import Stack, a_stack
+from tests.cases.test_memory import mixed
 from tests.control.builders import links
 from tests.virtual_time import in_virtual_time
 
@@ -440,6 +441,38 @@ async def test_what_hardware_refuses_is_told_where_the_client_asked_for_it(name:
         assert [each["RelatedProperties"] for each in told(response)] == [[place]]
 
 
+PARTS: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "memory of a stanza": (
+        "CXL",
+        COMPOSE,
+        manifest("Apply", stanza(**gpus(1)), stanza(name="2", **memory(GIB, 2))),
+        "#/Manifest/Stanzas/1/Request/Memory/Members/0",
+    ),
+    "memory of a request": ("CXL", SYSTEMS, memory(GIB), "#/Memory/Members/0"),
+    "a namespace": (
+        "NVMeoF",
+        SYSTEMS,
+        {**gpus(1), "Storage": wish(1, **{"Volumes": wish(1, CapacityBytes=8 << 30)})},
+        "#/Storage/Members/0/Volumes/Members/0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@in_virtual_time
+async def test_a_part_that_hardware_does_not_allocate_is_told_where_it_was_asked_for(
+    name: str,
+) -> None:
+    fabric, uri, body, place = PARTS[name]
+    async with a_stack(mixed()) as stack:
+        for switch in stack.rig.hardware[fabric].switches:
+            fault = Refuse("no room")
+            stack.rig.faults(fabric).next_apply(switch, fault, only=(Allocate,))
+        response = await stack.ask("POST", uri, body)
+        assert response.status == 409
+        assert [each["RelatedProperties"] for each in told(response)] == [[place]]
+
+
 @in_virtual_time
 async def test_a_block_that_can_not_be_added_is_told_as_the_parameter() -> None:
     async with a_stack() as stack:
@@ -458,6 +491,27 @@ async def test_a_zone_confines_also_what_a_running_system_gets() -> None:
         assert refused.status == 400
         assert told(refused)[0]["RelatedProperties"] == ["#/@Redfish.ZoneAffinity"]
         assert await made_of(stack, system) == ["host1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ZoneAffinity", "1"), ("ZoneAffinity", "nonsense"), ("AllowOverprovisioning", True)],
+)
+@pytest.mark.parametrize("composed", [True, False])
+@in_virtual_time
+async def test_how_to_choose_is_refused_where_nothing_is_asked_for_and_nothing_is_set(
+    name: str, value: object, composed: bool
+) -> None:
+    async with a_stack() as stack:
+        made = await stack.made(SYSTEMS, of_blocks("host1", "gpu1"))
+        system = made if composed else f"{SYSTEMS}/host2"
+        before = await stack.get(system)
+        body = {"AssetTag": "mine", f"@Redfish.{name}": value}
+        refused = await stack.ask("PATCH", system, body)
+        assert refused.status == 400
+        assert told(refused)[0]["MessageId"].endswith(".PropertyUnknown")
+        assert told(refused)[0]["RelatedProperties"] == [f"#/@Redfish.{name}"]
+        assert await stack.get(system) == before
 
 
 @in_virtual_time

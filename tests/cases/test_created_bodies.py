@@ -181,7 +181,7 @@ async def test_every_type_that_a_post_makes_is_looked_at_here() -> None:
                 info = CATALOG.type_of(uri)
                 assert info is not None
                 found.add(info.member)
-        # Certificates are read by the composition root, which no stack has: tests/certificates.
+        # What is read from a certificate is looked at in tests/certificates.
         assert found == GOOD.keys() | {"Session", "Certificate"}
 
 

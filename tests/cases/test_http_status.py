@@ -244,6 +244,8 @@ ELSEWHERE = (
     "ComputerSystem.Reset",
     "LogService.ClearLog",
     "Manager.Reset",
+    "Port.Reset",
+    "Port.ResetPPB",
 )
 """Actions that some resources of a type have and others, which nobody drives, have not."""
 

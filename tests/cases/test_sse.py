@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
+from redfish_fm.control.streams import KEEP_ALIVE
 from redfish_fm.redfish.requests import Response
 from tests.cases.stack import Stack, a_stack
 from tests.control.test_streams import Listening, Reader
@@ -46,6 +47,18 @@ async def test_ss_01_the_service_tells_where_its_stream_is_and_that_leads_there(
         response = await opened(stack, service["ServerSentEventUri"])
         await listening(response).close()
         assert all(service["SSEFilterPropertiesSupported"].values())
+
+
+@in_virtual_time
+async def test_ss_01_a_stream_on_which_nothing_happens_gets_a_comment_every_half_minute() -> None:
+    async with a_stack() as stack:
+        heard = listening(await opened(stack))
+        for _ in range(10):
+            before = len(heard.reader.got)
+            await stack.clock.sleep(30)
+            assert KEEP_ALIVE in heard.reader.got[before:]
+        assert not heard.task.done()
+        await heard.close()
 
 
 @in_virtual_time

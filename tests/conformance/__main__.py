@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.conformance import packs
+from tests.conformance import packs, wires
 from tests.conformance.findings import Finding
 from tests.conformance.processes import ToolFailed
 from tests.conformance.runs import (
@@ -25,11 +25,13 @@ from tests.conformance.runs import (
     perform,
     perform_protocol,
     perform_use_cases,
+    perform_wires,
 )
 from tests.e2e import namespaces
 
 _AT_ONCE = 2
 _LINE = "{:<34} {:>6} {:>6} {:>6} {:>11} {:>7}  {}"
+_FURTHER = (wires.NAME, PROTOCOL, USE_CASES)
 _printing = threading.Lock()
 # AssertionError: a script was answered otherwise than it should be, or no service came up.
 _BROKEN = (ToolFailed, AssertionError, subprocess.SubprocessError, OSError)
@@ -37,7 +39,7 @@ _BROKEN = (ToolFailed, AssertionError, subprocess.SubprocessError, OSError)
 
 def main(arguments: list[str] | None = None) -> int:
     """Perform the named runs, or all; return the exit code."""
-    names = [*(run.name for run in RUNS), PROTOCOL, USE_CASES]
+    names = [*(run.name for run in RUNS), *_FURTHER]
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("run", nargs="*", help=f"{', '.join(names)}; default: all")
     parser.add_argument("--untested", action="store_true", help="list NOT_TESTED assertions too")
@@ -49,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"conformance: SKIPPED, nothing was checked: {reason}")
         return 0
     chosen = [run for run in RUNS if not options.run or run.name in options.run]
-    further = {name for name in (PROTOCOL, USE_CASES) if name in options.run or not options.run}
+    further = {name for name in _FURTHER if name in options.run or not options.run}
     start_s = time.monotonic()
     print(_LINE.format("run", "PASS", "WARN", "FAIL", "NOT TESTED", "time", ""))
     with tempfile.TemporaryDirectory(prefix="conformance-") as place:
@@ -72,11 +74,20 @@ def _perform_all(chosen: list[Run], further: set[str], place: Path, untested: bo
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         verdicts = [pool.submit(whole, run) for run in chosen]
+        if wires.NAME in further:
+            verdicts.append(pool.submit(_wires, place / wires.NAME, csdl, untested))
         if PROTOCOL in further:
             verdicts.append(pool.submit(_protocol, place / PROTOCOL, untested))
         if USE_CASES in further:
             verdicts.append(pool.submit(_use_cases, place / USE_CASES, untested))
         return all([verdict.result() for verdict in verdicts])
+
+
+def _wires(place: Path, csdl: Path, untested: bool) -> bool:
+    try:
+        return _show(perform_wires(place, csdl), untested)
+    except _BROKEN as error:
+        return _broken(wires.NAME, error)
 
 
 def _protocol(place: Path, untested: bool) -> bool:

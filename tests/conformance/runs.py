@@ -11,6 +11,7 @@ from tests.conformance import (
     protocol_validator,
     service_validator,
     use_cases,
+    wires,
 )
 from tests.conformance.findings import Bounds, Report, excess
 from tests.e2e.service import Client, serving
@@ -121,6 +122,14 @@ def perform(run: Run, place: Path, csdl: Path, mockups: dict[str, Path]) -> Iter
             made = run.script(client)
             client.close()
             yield _validated(run, f"{run.name}, written to", url, csdl, place / "after", made)
+
+
+def perform_wires(place: Path, csdl: Path) -> Result:
+    """Serve two switches on sockets, drive them, validate the service that does."""
+    place.mkdir()
+    run = Run(wires.NAME, _STRICT)
+    with wires.served(place) as (url, made):
+        return _validated(run, run.name, url, csdl, place / "after", made)
 
 
 def perform_protocol(place: Path) -> Result:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
@@ -163,6 +164,20 @@ def test_an_equal_observation_changes_nothing_and_renders_nothing() -> None:
     published = a_published()
     published.observe({ZONE: {"Status": {"State": "Enabled"}}})
     assert published.observe({ZONE: {"Status": {"State": "Enabled"}}}) == set()
+
+
+def test_the_edition_is_another_over_another_state_and_with_other_actions_only() -> None:
+    published = a_published()
+    editions = [published.edition]
+    reset = {"Actions": {"#ComputerSystem.Reset": {}}, "PowerState": "On"}
+    for patch in (reset, {**reset, "PowerState": "Off"}, None):
+        published.observe({SYSTEM: patch})
+        editions.append(published.edition)
+    apply(published, put(ZONE, zone()))
+    editions.append(published.edition)
+    published.replace(WantedState(BASE))
+    editions.append(published.edition)
+    assert [after - before for before, after in pairwise(editions)] == [1, 0, 1, 0, 1]
 
 
 def test_what_was_seen_of_a_deleted_resource_is_not_shown_on_its_successor() -> None:

@@ -7,12 +7,13 @@ import pytest
 
 from redfish_fm.fabric.composition import Block, BlockType, Composition
 from redfish_fm.fabric.health import Condition, Health, HealthGraph
-from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Endpoint, Role
+from redfish_fm.fabric.index import FabricIndex, VcsFact
+from redfish_fm.fabric.model import BindTarget, VppbId
+from redfish_fm.fabric.values import Binder, Binding, Endpoint, Role, Unit
 from redfish_fm.mapping import conditions
 from redfish_fm.mapping.block_status import block_shown, blocks_of_endpoints
 from redfish_fm.mapping.composition_health import CompositionHealth, Judged
-from tests.fabric.builders import a_fabric, connection, zone
+from tests.fabric.builders import a_fabric, connection, put_target, zone
 from tests.fabric.test_blast_radius import Unlisted, a_pod, bound, mirrored, sharing_a_region
 
 
@@ -213,3 +214,58 @@ def test_a_host_that_is_off_is_there_to_be_composed_and_a_device_is_not(
     found = block_shown(index, block, {"State": "StandbyOffline"}, lambda _: None)
     assert found is not None
     assert found["CompositionStatus"]["CompositionState"] == shown
+
+
+def over_a_chain() -> FabricIndex:
+    """System A has D9 on a switch below SW as well, by the port "far/F1"; system B is elsewhere."""
+    index = a_pod()
+    for host in ("H1", "H2"):
+        fact = VcsFact("F", "far", f"V-{host}", host, 4, 2, f"far/{host}", through="SW")
+        index.put_vcs(fact)
+    target = BindTarget("far", "p")
+    put_target(index, Unit("D9", "F", Binder.ZONE, target=target))
+    processor = frozenset({BlockType.PROCESSOR})
+    switches = (("F", "far"),)
+    index.put_block(Block("b-D9", processor, units=frozenset({"D9"}), switches=switches))
+    a = index.compositions["A"]
+    index.put_composition(replace(a, blocks=(*a.blocks, "b-D9")))
+    vppb = VppbId("far", "V-H1", 0)
+    index.put_binding(Binding("F", "D9", "H1", vppb, target, frozenset({"zA"})))
+    return index
+
+
+def cut(bench: Bench, port: str) -> dict[str, Judged]:
+    return bench.fails("UnavailableOffline", port, **{port: conditions.link_down(port)})
+
+
+def test_a_link_that_is_cut_degrades_who_has_something_behind_it() -> None:
+    judged = cut(Bench(over_a_chain()), "far/H1")
+    assert judged == {"A": Judged("A", "Degraded", (conditions.link_down("far/H1"),))}
+
+
+def test_a_link_by_which_others_come_in_is_nothing_to_a_system() -> None:
+    assert cut(Bench(over_a_chain()), "far/H2") == {}
+
+
+def test_a_link_that_is_cut_and_costs_nothing_is_not_told() -> None:
+    index = over_a_chain()
+    index.remove_binding(VppbId("far", "V-H1", 0))
+    assert cut(Bench(index), "far/H1") == {"A": Judged("A", None, ())}
+
+
+def test_a_link_that_is_back_is_not_told_any_more() -> None:
+    bench = Bench(over_a_chain())
+    cut(bench, "far/H1")
+    bench.states["far/H1"] = "Enabled"
+    bench.graph.set_own("far/H1")
+    assert bench.judged("far/H1") == {"A": Judged("A", None, ())}
+
+
+def test_a_link_behind_which_a_system_has_nothing_any_more_is_not_its_own() -> None:
+    bench = Bench(over_a_chain())
+    a = bench.index.compositions["A"]
+    bench.index.put_composition(replace(a, blocks=a.blocks[:-1]))
+    bench.index.remove_binding(VppbId("far", "V-H1", 0))
+    bench.health.touched("A")
+    bench.judged()
+    assert cut(bench, "far/H1") == {}

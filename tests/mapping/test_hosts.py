@@ -10,7 +10,7 @@ import pytest
 
 from redfish_fm.drivers.virtual.topology import read
 from redfish_fm.fabric.model import Host, Inventory
-from redfish_fm.mapping.hosts import put_host
+from redfish_fm.mapping.hosts import put_host, render_host
 from redfish_fm.mapping.imported import analyse
 from redfish_fm.mapping.imported_findings import FindingKind
 from redfish_fm.mapping.inventory import render_inventories
@@ -405,3 +405,19 @@ def test_a_host_stands_in_the_rack_of_its_failure_domain() -> None:
     assert documents[CHASSIS]["Location"]["Placement"]["Rack"] == "row1"
     assert names(documents[CHASSIS], "Links", "ContainedBy") == ["/redfish/v1/Chassis/row1"]
     assert "ContainedBy" not in documents["/redfish/v1/Chassis/host2"]["Links"]
+
+
+def test_of_a_host_of_which_nothing_is_known_no_number_is_shown() -> None:
+    unknown = Host("x", "x", "u", 0, 0, 0)
+    out = Rendering()
+    render_host(out, unknown)
+    system = out.documents["/redfish/v1/Systems/x"]
+    assert not {"ProcessorSummary", "MemorySummary"} & system.keys()
+
+
+def test_of_a_host_what_is_known_is_shown() -> None:
+    out = Rendering()
+    render_host(out, Host("x", "x", "u", 2, 0, 1024))
+    system = out.documents["/redfish/v1/Systems/x"]
+    assert system["ProcessorSummary"] == {"Count": 2}
+    assert system["MemorySummary"] == {"TotalSystemMemoryGiB": 1.0}

@@ -33,7 +33,7 @@ def native() -> RenderedInventory:
 def three_ways() -> RenderedInventory:
     """`mixed` with a drive on three ports."""
     text = (MOCKUPS / "mixed.yaml").read_text()
-    two, three = "ports: all\n", "ports: [pcie1, pcie1, pcie2]\n"
+    two, three = "ports: [pcie1, pcie2]\n", "ports: [pcie1, pcie1, pcie2]\n"
     assert text.count(two) == 1
     return render_inventories(list(read(text.replace(two, three), "three").inventories()))
 

@@ -3,9 +3,21 @@
 from collections.abc import Set
 from typing import Any
 
+import pytest
+
 from redfish_fm.fabric.composition import Block, BlockType, Composition
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.values import Chunk, MemoryDomain, Volume
+from redfish_fm.fabric.values import (
+    Access,
+    Binder,
+    Chunk,
+    Connection,
+    MemoryDomain,
+    Region,
+    RegionGrant,
+    Unit,
+    Volume,
+)
 from redfish_fm.mapping.systems_shown import (
     COLLECTIONS,
     collection_shown,
@@ -114,6 +126,21 @@ def test_memory_that_is_there_twice_counts_once() -> None:
     shown = system_shown(index, There(), SYSTEM, {})
     assert shown is not None
     assert shown["MemorySummary"]["TotalSystemMemoryGiB"] == 2
+
+
+@pytest.mark.parametrize("holdings", [("grant",), (CHUNK, "grant")])
+def test_memory_that_a_system_shares_with_others_counts_as_its_own(
+    holdings: tuple[str, ...],
+) -> None:
+    index = an_index(COMPUTE, BOX, holdings=holdings)
+    index.put_unit(Unit("ld", "CXL", Binder.NOTHING, exclusive=False))
+    index.put_region(Region("region", "ld", "ld", 0, 3072, shareable=True))
+    rows = (RegionGrant("region", frozenset({Access.READ})),)
+    index.put_connection(Connection("grant", "CXL", regions=rows))
+    shown = system_shown(index, There(), SYSTEM, {"MemorySummary": {"TotalSystemMemoryGiB": 256}})
+    assert shown is not None
+    own_gib = 2 if CHUNK in holdings else 0
+    assert shown["MemorySummary"]["TotalSystemMemoryGiB"] == 256 + 3 + own_gib
 
 
 def test_drives_and_volumes_that_are_in_no_storage_get_one() -> None:

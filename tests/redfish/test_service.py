@@ -3,6 +3,7 @@
 import json
 import logging
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.requests import Request
+from redfish_fm.redfish.targets import OPENAPI
 from redfish_fm.redfish.view import Origin
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write, WriteKind
 from tests.redfish.builders import (
@@ -72,6 +74,28 @@ async def test_metadata_refers_to_published_csdl_and_has_the_container_first(ben
     assert len(uris) == len(set(uris))
     schema = tree.find("edmx:DataServices", ns)[0]  # type: ignore[index]
     assert schema[0].tag.endswith("EntityContainer")
+
+
+@dataclass
+class Served:
+    """Stands for whoever knows all that is served."""
+
+    edition: int
+    uris: list[str]
+
+    def places(self) -> list[str]:
+        return self.uris
+
+
+async def test_the_openapi_document_is_made_anew_for_another_edition_only() -> None:
+    served = Served(1, [FABRIC])
+    bench = Bench(served=served)
+    told = []
+    for edition, uris in ((1, [FABRIC]), (1, [SWITCH]), (2, [SWITCH]), (2, [FABRIC])):
+        served.edition, served.uris = edition, uris
+        told.append((await bench.send("GET", OPENAPI)).body)
+    switches = b"/redfish/v1/Fabrics/{FabricId}/Switches/{SwitchId}"
+    assert [switches in each for each in told] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

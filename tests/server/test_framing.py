@@ -387,5 +387,6 @@ async def test_head_is_answered_without_a_body_in_a_pipeline_too(start: Start) -
     await client.send(get(method="HEAD") + get())
     head = await client.reply(head_only=True)
     full = await client.reply()
-    assert head.headers == full.headers
+    # A second may end between the two.
+    assert {**head.headers, "Date": ""} == {**full.headers, "Date": ""}
     assert full.body == b"0"

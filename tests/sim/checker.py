@@ -18,6 +18,7 @@ from redfish_fm.control.base import Base
 from redfish_fm.control.state import WantedState
 from redfish_fm.fabric.binding import wanted_by_connection, wanted_by_vppb, wanted_by_zone
 from redfish_fm.fabric.model import (
+    Bind,
     BindTarget,
     Observation,
     PortId,
@@ -91,6 +92,7 @@ class Checker:
         """A command has changed something."""
         self.counts[f"hardware {cause}"] += 1
         self.counts[f"hardware {cause} {type(step).__name__}"] += 1
+        self.counts["bound over a chain"] += isinstance(step, Bind) and plant.is_chained(step.vppb)
         self.note(f"hardware {cause}: {step}")
         harm, plant.harm = plant.harm, []
         for each in harm:

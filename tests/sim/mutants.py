@@ -28,7 +28,7 @@ from redfish_fm.fabric.parts_planner import PartsPlanner
 from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.planner import _Planner
 from redfish_fm.fabric.values import Binding, Rule
-from redfish_fm.mapping import connections, groups
+from redfish_fm.mapping import connections, groups, inventory
 from redfish_fm.mapping.bindings import binding_edit
 from redfish_fm.mapping.drafts import Draft
 from redfish_fm.mapping.observed import ObservedFabric
@@ -303,6 +303,18 @@ def both(*mutants: Mutant) -> Mutant:
     return mutant
 
 
+def ways_mixed_up() -> AbstractContextManager[Any]:
+    """Whoever comes in at a switch below others is taken for the next host there."""
+    put = inventory._put_vcs  # noqa: SLF001
+
+    def mixed_up(out: Any, fabric: str, switch: Any, vcs: Any, hops: int) -> None:
+        hosts = [each.host for each in switch.virtual_switches]
+        follower = hosts[(hosts.index(vcs.host) + 1) % len(hosts)]
+        put(out, fabric, switch, replace(vcs, host=follower) if vcs.through else vcs, hops)
+
+    return patch.object(inventory, "_put_vcs", mixed_up)
+
+
 def focused(focus: str, mutant: Mutant, **changes: Any) -> Mutant:
     """In worlds whose clients mostly do what the mutant is about."""
 
@@ -391,6 +403,7 @@ ENGINE_MUTANTS: dict[str, Mutant] = {
     "the other way is free": focused("zones", other_way_is_free, dual=1, functions=2),
     "parts under change are granted": focused("memory", parts_under_change_are_granted),
     "used capacity is not counted": focused("memory", accounts_forget_what_is_scrubbed, pooled=4),
+    "whose way is whose below": focused(mutant=ways_mixed_up, **_COMPOSING, chained=2),
     "parts are not said anew": focused("memory", shown_at_first_and_never_again, pooled=4),
 }
 

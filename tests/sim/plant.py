@@ -27,7 +27,7 @@ from redfish_fm.fabric.model import (
     Unbind,
     VppbId,
 )
-from tests.sim.truth import Double, collide
+from tests.sim.truth import Double, collide, host_at
 from tests.sim.weather import Weather
 
 Watcher = Callable[["Plant", Step, str], None]
@@ -83,8 +83,10 @@ class Plant(Hardware):
         self.faults = CountingFaults(f"{weather.seed} {inventory.fabric}")
         self.faults.rates = weather.rates
         self.faults.observe_s = weather.look_s
-        self.hosts = {(v.switch, v.id): v.host for s in inventory.switches
+        self.hosts = {(v.switch, v.id): host_at(inventory, v) for s in inventory.switches
                       for v in s.virtual_switches}  # fmt: skip
+        self.chained = {(v.switch, v.id) for s in inventory.switches
+                        for v in s.virtual_switches if v.through is not None}  # fmt: skip
         self.origin: dict[VppbId, str] = {}
         self.meddled: set[BindTarget] = set()
         """Targets that a stranger has bound, allocated, sanitized or given back."""
@@ -135,6 +137,10 @@ class Plant(Hardware):
     def host(self, vppb: VppbId) -> str | None:
         """Return whose virtual switch a vPPB is in."""
         return self.hosts[vppb.switch, vppb.vcs]
+
+    def is_chained(self, vppb: VppbId) -> bool:
+        """Return whether the host of a vPPB comes in by way of another switch."""
+        return (vppb.switch, vppb.vcs) in self.chained
 
     def is_ours(self, vppb: VppbId) -> bool:
         """Whether only our commands, truthfully reported, made this vPPB what it is."""

@@ -10,7 +10,15 @@ from itertools import pairwise
 
 from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.devices import Devices
-from redfish_fm.fabric.model import BindTarget, FunctionType, VppbId
+from redfish_fm.fabric.model import (
+    BindTarget,
+    FabricKind,
+    FunctionType,
+    Inventory,
+    VirtualSwitch,
+    VppbId,
+)
+from tests.drivers.chains import cables
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,13 @@ def _controls(device: SimulatedDevice, one: int, other: int) -> bool:
         function.type is FunctionType.VIRTUAL and {function.id, function.parent} == {one, other}
         for function in device.facts.functions
     )
+
+
+def host_at(inventory: Inventory, vcs: VirtualSwitch) -> str | None:
+    """Return whose port cables lead to from a virtual switch; in a network, whose it is."""
+    port = cables(inventory, vcs)[-1]
+    networked = inventory.kind is FabricKind.CONNECTION_GRANTS
+    return vcs.host if networked else port.host
 
 
 def capacity_faults(devices: Mapping[str, SimulatedDevice]) -> Iterator[str]:

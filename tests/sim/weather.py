@@ -41,6 +41,8 @@ class Weather:
     """1: there is a dual-ported drive."""
     namespaces: int = 0
     pcie_switches: int = 1
+    chained: int = 0
+    """Links by which one more PCIe switch is below the last one; 0: there is none."""
     max_zones: int = 0
     vppbs: int = 3
     forgets: frozenset[Forgets] = CARELESS
@@ -144,6 +146,7 @@ def draw(seed: int, steps: int = 100) -> Weather:
         finished_kept=rng.choice((3, 200)),
         # Of its own stream: what older seeds decided stays as it was.
         host_every_s=stream(f"hosts {seed}").choice((0.0, 2.0, 8.0)),
+        chained=stream(f"chained {seed}").choice((0, 0, 1, 2)),
     )
     return _composing(drawn, stream(f"composing {seed}"))
 

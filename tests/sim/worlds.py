@@ -31,6 +31,10 @@ def _pcie(weather: "Weather") -> str:
         parts.append(_GPU.format(gpus=weather.gpus))
     if weather.functions:
         parts.append(_FUNCTIONS.format(functions=weather.functions))
+    if weather.chained:
+        words = {"top": switches[-1], "links": weather.chained, "vppbs": weather.vppbs}
+        parts.append(_BELOW.format(**words))
+        switches = [*switches, "pcie9"]
     spanning = []
     if weather.heads:
         at = ", ".join(switches[n % len(switches)] for n in range(weather.heads))
@@ -89,6 +93,20 @@ _FUNCTIONS = """\
             functions: 2
             virtual_functions: {functions}
             bind: functions
+            link: {{gen: 5, lanes: 16, latency_ns: 110}}
+"""
+_BELOW = """\
+      - id: pcie9
+        model: simulated
+        hosts: []
+        vppbs: {vppbs}
+        uplinks:
+          - {{to: {top}, count: {links}, link: {{gen: 5, lanes: 16, latency_ns: 110}}}}
+        devices:
+          - id: "below{{n}}"
+            count: 2
+            kind: GPU
+            capacity: 80 GiB
             link: {{gen: 5, lanes: 16, latency_ns: 110}}
 """
 _SPANNING = """\

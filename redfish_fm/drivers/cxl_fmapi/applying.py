@@ -16,12 +16,16 @@ from redfish_fm.drivers.base import (
     DriverUnsupported,
 )
 from redfish_fm.drivers.cxl_fmapi.attached import AttachedSwitch
-from redfish_fm.drivers.cxl_fmapi.capacity import in_region
+from redfish_fm.drivers.cxl_fmapi.capacity import MANAGED_REGION, in_region
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import AddCapacity, ReleaseCapacity
 from redfish_fm.drivers.cxl_fmapi.discovering import (
     Survey,
+    control_of,
     fraction,
+    is_sanitizing,
+    raw_control,
     read_bandwidth,
+    read_control,
 )
 from redfish_fm.drivers.cxl_fmapi.inventories import granularity_mib, sizes_mib
 from redfish_fm.drivers.cxl_fmapi.mld_commands import LdAllocation
@@ -41,12 +45,15 @@ from redfish_fm.fabric.model import (
     BindTarget,
     Deallocate,
     Device,
+    Media,
     PartKind,
+    Sanitize,
     SetQos,
     Step,
     Unbind,
     VppbId,
 )
+from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import overlaps
 
 BYTES_PER_MIB = 1 << 20
@@ -67,8 +74,6 @@ class Applying:
 
     async def apply(self, step: Step, deadline_s: float) -> None:
         """Carry out one step, as drivers.base.Driver.apply says."""
-        if not isinstance(step, Bind | Unbind | Allocate | Deallocate | SetQos):
-            raise DriverUnsupported("the FM API has no command that overwrites memory")
         now_s = self._clock.now_s()
         if now_s >= deadline_s:
             raise DriverNotSent(f"{_what(step)} was not sent, its deadline has passed")
@@ -105,6 +110,8 @@ class Applying:
                 await self._allocate(step, known, deadline_s, sending)
             case Deallocate():
                 await self._deallocate(step, known, deadline_s, sending)
+            case Sanitize():
+                await self._sanitize(step, known, sending)
             case SetQos():
                 await self._set_qos(step, known, sending)
 
@@ -132,6 +139,8 @@ class Applying:
                     f"port {target.port} is bound to vPPB {other.vppb} of VCS {other.vcs}"
                 )
         await self._check_part(target, known)
+        if target.ld is not None:
+            self._switch.contents.soiled((port, target.ld))
         async with sending:
             await self._client.bind(vcs, vppb.vppb, port, target.ld, deadline_s)
 
@@ -173,6 +182,8 @@ class Applying:
             raise DriverRejected(f"port {target.port} is no place for {_named(target)}")
         if target.ld is not None and target.ld not in {ld.id for ld in device.lds}:
             raise DriverRejected(f"the device at port {target.port} has no LD {target.ld}")
+        if target.region not in (None, MANAGED_REGION):
+            raise DriverRejected(f"port {target.port} is no place for {_named(target)}")
         if device.pool is not None and target not in await self._switch.parts():
             raise DriverRejected(f"nothing is allocated to {_named(target)}")
 
@@ -188,7 +199,8 @@ class Applying:
         whole = target.ld is not None and (target.region is None) == (
             device.pool.kind is PartKind.LD
         )
-        if not whole or target.ld not in {ld.id for ld in device.lds}:
+        managed = target.region in (None, MANAGED_REGION)
+        if not (whole and managed) or target.ld not in {ld.id for ld in device.lds}:
             raise DriverRejected(f"the device at port {target.port} has no such part")
         return port, device
 
@@ -215,6 +227,8 @@ class Applying:
         if used_mib + step.size_mib > pool.capacity_mib:
             raise DriverRejected(f"{pool.capacity_mib - used_mib} MiB are left")
         if pool.kind is PartKind.LD:
+            # Whose memory it is that the LD gets now, nobody can say.
+            self._switch.contents.soiled((port, step.target.ld))
             await self._resize(port, step.target.ld, step.size_mib, known, sending)
         else:
             await self._add(port, step, deadline_s, sending)
@@ -227,13 +241,40 @@ class Applying:
         self._switch.touch(port)
         if step.target not in await self._switch.parts():
             return
-        for vppb, taken in (await self._bindings(known)).items():
-            if taken is not None and overlaps(taken, step.target):
-                raise DriverRejected(f"it is bound to vPPB {vppb.vppb} of VCS {vppb.vcs}")
+        await self._check_unbound(step.target, known)
         if device.pool.kind is PartKind.LD:
             await self._resize(port, step.target.ld, 0, known, sending)
         else:
             await self._release(port, step.target, known, deadline_s, sending)
+
+    async def _check_unbound(self, target: BindTarget, known: Survey) -> None:
+        """Raise DriverRejected for what is bound, or a part of what is."""
+        for vppb, taken in (await self._bindings(known)).items():
+            if taken is not None and overlaps(taken, target):
+                raise DriverRejected(f"it is bound to vPPB {vppb.vppb} of VCS {vppb.vcs}")
+
+    async def _sanitize(self, step: Sanitize, known: Survey, sending: "_Sending") -> None:
+        """Let an LD overwrite itself, unless it does or has. Looks tell when it is done."""
+        target, contents = step.target, self._switch.contents
+        port = _number(target.port)
+        there = self._switch.part.devices.get(port)
+        if there is None or port not in known.devices or not there.sanitizes:
+            raise DriverUnsupported(f"what is behind port {target.port} can not overwrite itself")
+        if target.ld not in {ld.id for ld in there.lds} or target.region is not None:
+            raise DriverRejected(f"{_named(target)} is no LD")
+        assert target.ld is not None  # noqa: S101 - it is one of those
+        await self._check_unbound(target, known)
+        place, device = (port, target.ld), self._client.device(port)
+        if contents.media(place) is Media.CLEAN:
+            return
+        # The answer to an earlier try may have been lost.
+        done = False
+        if not is_sanitizing(await device.ld_status(target.ld)):
+            async with sending:
+                done = await device.sanitize(target.ld)
+        contents.begun(place)
+        if done:
+            contents.ended(place, clean=True)
 
     async def _resize(
         self, port: int, ld: int, size_mib: int, known: Survey, sending: "_Sending"
@@ -312,6 +353,9 @@ class Applying:
     async def _set_qos(self, step: SetQos, known: Survey, sending: "_Sending") -> None:
         port, target = _number(step.target.port), step.target
         there = self._switch.part.devices.get(port)
+        if step.control is not None:
+            await self._set_control(port, step.control, known, sending)
+            return
         if there is None or port not in known.devices or not there.qos:
             raise DriverRejected(f"the bandwidth of what is at port {target.port} can not be set")
         if target.ld is None or target.ld >= len(there.lds) or target.region is not None:
@@ -331,6 +375,27 @@ class Applying:
             except DriverRejected:
                 await device.set_bandwidth_allocated(target.ld, [fraction(before.allocated)])
                 raise
+
+    async def _set_control(
+        self, port: int, wanted: QosControl, known: Survey, sending: "_Sending"
+    ) -> None:
+        """Tell a device how to watch its load; it has to do just that."""
+        there = self._switch.part.devices.get(port)
+        told = None
+        if there is not None and port in known.devices and there.telemetry is not None:
+            told = await read_control(self._switch.probes, port)
+        if told is None:
+            raise DriverRejected(f"the device at port {port} takes no QoS Control")
+        asked = wanted.over(told)
+        if asked == told:
+            return
+        device = self._client.device(port)
+        async with sending:
+            now = control_of(await device.set_qos_control(raw_control(asked)))
+            if now == asked:
+                return
+            await device.set_qos_control(raw_control(told))
+        raise DriverRejected(f"the device at port {port} made {now} of {asked}")
 
 
 class _Sending:

@@ -15,15 +15,18 @@ from dataclasses import dataclass, replace
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable, DriverUnsupported
 from redfish_fm.drivers.cxl_fmapi.caller import CallPolicy
-from redfish_fm.drivers.cxl_fmapi.capacity import region_parts, sole_regions
+from redfish_fm.drivers.cxl_fmapi.capacity import region_parts
 from redfish_fm.drivers.cxl_fmapi.channel import Channel
 from redfish_fm.drivers.cxl_fmapi.client import SwitchClient
+from redfish_fm.drivers.cxl_fmapi.contents import Contents
 from redfish_fm.drivers.cxl_fmapi.discovering import (
     DeviceSurvey,
     Survey,
+    is_sanitizing,
     shape,
     survey,
     survey_device,
+    was_sanitized,
 )
 from redfish_fm.drivers.cxl_fmapi.inventories import SwitchPart, part_of, sizes_mib, unknown
 from redfish_fm.drivers.cxl_fmapi.links import Link
@@ -32,11 +35,12 @@ from redfish_fm.drivers.cxl_fmapi.observing import Translator, Uncertain, is_mov
 from redfish_fm.drivers.cxl_fmapi.open_commands import OpenCommands
 from redfish_fm.drivers.cxl_fmapi.places import SwitchPlace
 from redfish_fm.drivers.cxl_fmapi.probing import Probes
+from redfish_fm.drivers.cxl_fmapi.switch_commands import CONTROL_PORT, VcsInfo
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState as RawPort
-from redfish_fm.drivers.cxl_fmapi.switch_commands import VcsInfo
 from redfish_fm.fabric.model import (
     BindTarget,
     Device,
+    Media,
     PartKind,
     PartState,
     PortId,
@@ -83,7 +87,8 @@ class Sight:
 class AttachedSwitch:
     """One switch. `hint` is called when something there may be new. Run `run` as a task.
 
-    `changing` is held while a step looks and acts: those of one switch go one by one.
+    `changing` is held while a step looks and acts: those of one switch go one by one. `pools`: of
+    which devices it was decided whether the memory of their LDs is a pool; what is new is added.
     """
 
     def __init__(
@@ -95,12 +100,15 @@ class AttachedSwitch:
         hint: Callable[[], None],
         call_policy: CallPolicy | None = None,
         policy: AttachedPolicy | None = None,
+        pools: dict[str, bool] | None = None,
     ) -> None:
+        self._pools = {} if pools is None else pools
         self.place = place
         self.channel = channel
         self.client = SwitchClient(channel, clock, call_policy)
         self.probes = Probes(self.client.caller)
         self.commands = OpenCommands(clock.now_s(), late_max_s)
+        self.contents = Contents()
         self.changing = asyncio.Lock()
         self.part: SwitchPart = unknown(place)
         self.survey: Survey | None = None
@@ -119,6 +127,10 @@ class AttachedSwitch:
         self._last: tuple[_Answers, Sight] | None = None
         self._asking = asyncio.Lock()
         self._dirty: set[int] = set()
+        self._touched: set[int] = set()
+        """Ports that were touched since the survey that is under way began."""
+        self._doubted: dict[int, frozenset[str]] = {}
+        """Port -> what its device did not tell the last time."""
 
     @property
     def connected(self) -> bool:
@@ -140,6 +152,7 @@ class AttachedSwitch:
             self._stale.set()
         else:
             self._dirty.add(port)
+            self._touched.add(port)
 
     # -- the survey --------------------------------------------------------------------------
 
@@ -177,6 +190,7 @@ class AttachedSwitch:
 
     async def _survey_all(self) -> None:
         generation = self._opened
+        self._touched.clear()
         seen = await survey(self.client, self.probes)
         if isinstance(self.channel, Link) and self._opened != generation:
             raise DriverUnavailable("the connection was made anew meanwhile")
@@ -195,9 +209,16 @@ class AttachedSwitch:
             )
             self.part, self.survey = unknown(self.place), None
             self.probes.forget()
+            self._touched.clear()
             seen = await survey(self.client, self.probes)
-        self._dirty.clear()
+        for port, device in seen.devices.items():
+            self._doubt(port, device)
+        # Of what was changed meanwhile the survey may tell how it was before.
+        self._dirty = set(self._touched)
         self._take(seen)
+        if self._generation != self._opened:
+            # Nobody knows who was bound meanwhile.
+            self.contents.forget()
         self._generation = self._opened
         self._surveyed.set()
         self._hint()
@@ -206,9 +227,31 @@ class AttachedSwitch:
         lacks = self.client.caller.lacks
         able = {port: not lacks(SET_LD_ALLOCATIONS.opcode, port) for port in seen.devices}
         before = None if self.survey is None else self.part
-        self.part = part_of(self.place, seen, before, able)
+        known = self.part.devices
+        resets = not lacks(CONTROL_PORT.opcode)
+        pools = self._pools
+        self.part = part_of(self.place, seen, before, able, resets_ports=resets, pools=pools)
+        pools.update(self.part.pools)
         self.survey, self._last = seen, None
         self._translator.meet(self.part.devices)
+        told = seen.devices.items()
+        self._translator.loads({p: (each.control, each.backpressure_percent) for p, each in told})
+        for port, device in known.items():
+            if port not in self.part.devices or self.part.devices[port].id != device.id:
+                self.contents.forget(port)
+
+    def _doubt(self, port: int, device: DeviceSurvey) -> None:
+        """Raise DriverUnavailable for a device that does not tell any more what it told before.
+
+        One answer that is spoiled or lost must not make memory and bandwidth vanish; the second
+        time in a row it is believed.
+        """
+        before = None if self.survey is None else self.survey.devices.get(port)
+        missing = frozenset[str]() if before is None else before.told - device.told
+        if missing <= self._doubted.pop(port, frozenset()):
+            return
+        self._doubted[port] = missing
+        raise DriverUnavailable(f"the device at port {port} does not tell all that it told before")
 
     def _say(self, trouble: str) -> None:
         """Log a change of mood once, not each time."""
@@ -274,7 +317,8 @@ class AttachedSwitch:
         running = await self._prove()
         barrier_s = self.commands.barrier_s(self._clock.now_s())
         ports, vcss = await self._ask(known)
-        if self._last is not None and (ports, vcss) == self._last[0] and not self._dirty:
+        quiet = not (self._dirty or self.contents.changed or self.contents.running)
+        if self._last is not None and (ports, vcss) == self._last[0] and quiet:
             # Almost every poll ends here.
             return replace(self._last[1], barrier_s=barrier_s)
         if shape(ports, vcss) != shape(known.ports, known.vcss):
@@ -288,13 +332,13 @@ class AttachedSwitch:
         moving = any(is_moving(each) for each in vcss.values())
         if moving and not running:
             running = await self._is_running()
-        parts, regions = self._parts(known)
-        self._translator.regions(regions)
+        bindings = self._translator.bindings(vcss, running)
+        await self._ask_contents(bindings)
         sight = Sight(
             barrier_s,
-            self._translator.bindings(vcss, running),
+            bindings,
             self._translator.ports(ports),
-            parts,
+            self._parts(known),
             self._qos(known),
         )
         if not moving and self.survey is known:
@@ -334,16 +378,33 @@ class AttachedSwitch:
                     continue
                 try:
                     device = await survey_device(self.client, self.probes, port, before.ports[port])
+                    self._doubt(port, device)
                 except BaseException:
                     self._dirty.add(port)
                     raise
                 if self.survey is before:
                     self._take(replace(before, devices={**before.devices, port: device}))
 
+    async def _ask_contents(self, bindings: Mapping[VppbId, BindTarget | None]) -> None:
+        """Take note of who is bound, and of what has been overwritten by now."""
+        for target in bindings.values():
+            if target is not None and target.ld is not None:
+                self.contents.soiled((int(target.port), target.ld))
+        for port, ld in self.contents.running:
+            try:
+                status = await self.client.device(port).ld_status(ld)
+            except (DriverRejected, DriverUnsupported) as error:
+                log.debug("nothing is known of LD %d at port %d any more: %s", ld, port, error)
+                self.contents.soiled((port, ld))
+                continue
+            if not is_sanitizing(status):
+                self.contents.ended((port, ld), clean=was_sanitized(status))
+        self.contents.looked()
+
     async def parts(self) -> dict[BindTarget, PartState]:
         """Return every allocated part, as it is now where its device was touched."""
         await self._ask_dirty()
-        return {} if self.survey is None else self._parts(self.survey)[0]
+        return {} if self.survey is None else self._parts(self.survey)
 
     def bindings(
         self, vcss: Mapping[int, VcsInfo], running: bool
@@ -351,31 +412,29 @@ class AttachedSwitch:
         """Return what these virtual switches have bound. Raises Uncertain."""
         return self._translator.bindings(vcss, running)
 
-    def _parts(
-        self, known: Survey
-    ) -> tuple[dict[BindTarget, PartState], dict[tuple[int, int], int]]:
-        """Return every allocated part, and by port and LD the one region that is."""
+    def _parts(self, known: Survey) -> dict[BindTarget, PartState]:
+        """Return every allocated part."""
         found: dict[BindTarget, PartState] = {}
-        sole: dict[tuple[int, int], int] = {}
         for port, device in self.part.devices.items():
             told = known.devices.get(port)
-            if device.pool is None or told is None:
+            if told is None or (device.pool is None and not device.sanitizes):
                 continue
             where = BindTarget(self.place.id, str(port))
-            if device.pool.kind is PartKind.REGION:
+            if device.pool is not None and device.pool.kind is PartKind.REGION:
                 by_host = {
                     host: region_parts(told.regions[host], told.extents.get(host, ()))
                     for host in told.regions
                 }
-                sole |= {(port, host): region for host, region in sole_regions(by_host).items()}
                 found |= {
                     replace(where, ld=host, region=region): state
                     for host, parts in by_host.items()
                     for region, state in parts.items()
                 }
             else:
-                found |= {replace(where, ld=ld): state for ld, state in _ld_parts(told, device)}
-        return found, sole
+                for ld, size_mib in _ld_sizes(told, device):
+                    media = self.contents.media((port, ld)) if device.sanitizes else Media.CLEAN
+                    found[replace(where, ld=ld)] = PartState(size_mib, media)
+        return found
 
     def _qos(self, known: Survey) -> dict[BindTarget, Qos]:
         return {
@@ -386,9 +445,10 @@ class AttachedSwitch:
         }
 
 
-def _ld_parts(told: DeviceSurvey, device: Device) -> list[tuple[int, PartState]]:
+def _ld_sizes(told: DeviceSurvey, device: Device) -> list[tuple[int, int]]:
+    """Return the LDs that have memory, with how much of it."""
     if told.allocations is None:
         return []
     ids = {ld.id for ld in device.lds}
     sizes = sizes_mib(told.allocations).items()
-    return [(ld, PartState(size)) for ld, size in sizes if size and ld in ids]
+    return [(ld, size) for ld, size in sizes if size and ld in ids]

@@ -27,12 +27,19 @@ from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode
 from redfish_fm.drivers.cxl_fmapi.profiles import STANDARD, Profile, profile_of
 from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer, SwitchBusy
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer, Order
+from redfish_fm.drivers.cxl_fmapi.switch_commands import GET_PORTS, GET_VCSS, IDENTIFY_SWITCH
 
 Q = TypeVar("Q")
 R = TypeVar("R")
 
 _QUESTIONS = 2
 """How often a query is asked before silence means that it does not exist."""
+
+REMEMBERED_S = 600.0
+"""How long silence is taken for an answer: two answers in a row may just have been lost."""
+
+_NEEDED = frozenset({IDENTIFY_SWITCH.opcode, GET_PORTS.opcode, GET_VCSS.opcode})
+"""What no switch lacks: silence on it is nothing but silence."""
 
 _INNER_TAG = 0x55
 """Of messages inside a tunnel, which never meet."""
@@ -54,10 +61,20 @@ class CallPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Whom a command is for: the switch (port None), or the device at a port."""
+    """Whom a command is for: the switch (port None), the device at a port, or an LD of it."""
 
     port: int | None
     opcode: int
+    of_ld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query and its answer: of a poll almost everything is as it was before."""
+
+    request: object
+    answer: bytes
+    value: Any
 
 
 class Caller:
@@ -77,8 +94,10 @@ class Caller:
         self._generation = 0
         self._introducing = asyncio.Lock()
         self._missing: set[_Target] = set()
-        self._silent: set[_Target] = set()
+        self._silent: dict[_Target, float] = {}
         self._answered: set[_Target] = set()
+        self._doubted: set[_Target] = set()
+        self._last: dict[tuple[int, int | None, int | None], _Asked] = {}
 
     async def introduce(self) -> Identity:
         """Return who the switch is, asking once per connection."""
@@ -108,15 +127,19 @@ class Caller:
             raise BadAnswer(f"{self.link.name} does not tell who it is")
         return identity
 
-    def lacks(self, opcode: int, port: int | None = None) -> bool:
-        """Return whether a command is known not to exist."""
-        target = _Target(port, opcode)
-        return opcode in self.profile.harmful or target in self._missing | self._silent
+    def lacks(self, opcode: int, port: int | None = None, *, of_ld: bool = False) -> bool:
+        """Return whether a command is known not to exist; `of_ld`: in the LDs of a device."""
+        target = _Target(port, opcode, of_ld)
+        missing = target in self._missing or self._is_silent(target)
+        return missing or opcode in self.profile.harmful
+
+    def _is_silent(self, target: _Target) -> bool:
+        return self._silent.get(target, 0.0) > self.clock.now_s()
 
     @property
     def missing(self) -> frozenset[str]:
         """Return the names of what the switch, or a device behind it, was found to lack."""
-        found = self._missing | self._silent
+        found = self._missing | {each for each in self._silent if self._is_silent(each)}
         return frozenset(name_of(target.opcode) for target in found)
 
     def deadline(self, deadline_s: float | None = None) -> float:
@@ -129,28 +152,29 @@ class Caller:
         request: Q,
         *,
         port: int | None = None,
+        ld: int | None = None,
         deadline_s: float | None = None,
     ) -> R:
         """Return the answer to a query, which may be asked again.
 
-        `port`: the device behind it is asked, not the switch. A query that was never answered,
-        while the switch answers others, does not exist: known switches say nothing to those.
+        `port`: the device behind it is asked, not the switch; `ld`: that one of it. A query that
+        was never answered, while the switch answers others, does not exist: known switches say
+        nothing to those.
         """
-        until_s = self.deadline(deadline_s)
+        until_s, target = self.deadline(deadline_s), _Target(port, command.opcode, ld is not None)
         for _ in range(_QUESTIONS):
             try:
-                message = await self.send(command, request, port=port, deadline_s=until_s)
+                message = await self.send(command, request, port=port, ld=ld, deadline_s=until_s)
             except NoAnswer:
                 if self.clock.now_s() >= until_s:
                     raise
                 await self.barrier()
                 continue
-            self._answered.add(_Target(port, command.opcode))
-            return self._read(command, request, message)
-        target = _Target(port, command.opcode)
-        if target in self._answered:
+            return self._read_again(command, request, message, (command.opcode, port, ld))
+        needed = port is None and command.opcode in _NEEDED
+        if needed or target in self._answered:
             raise NoAnswer(f"{self.link.name} is silent on {command}")
-        self._silent.add(target)
+        self._silent[target] = self.clock.now_s() + REMEMBERED_S
         raise DriverUnsupported(f"{self.link.name} is silent on {command}")
 
     async def change(
@@ -159,10 +183,11 @@ class Caller:
         request: Q,
         *,
         port: int | None = None,
+        ld: int | None = None,
         deadline_s: float | None = None,
     ) -> R:
         """Carry out a command that is done when it is answered, and return the answer."""
-        message = await self.send(command, request, port=port, deadline_s=deadline_s)
+        message = await self.send(command, request, port=port, ld=ld, deadline_s=deadline_s)
         return self._read(command, request, message)
 
     async def send(
@@ -171,6 +196,7 @@ class Caller:
         request: Q,
         *,
         port: int | None = None,
+        ld: int | None = None,
         deadline_s: float | None = None,
         changes: int | None = None,
     ) -> Message:
@@ -181,7 +207,7 @@ class Caller:
         """
         await self.prepare(command)
         meant = self.changes if changes is None else changes
-        if self.lacks(command.opcode, port):
+        if self.lacks(command.opcode, port, of_ld=ld is not None):
             raise DriverUnsupported(f"{self.link.name} has no {command}")
         payload = self._encoded(command, request)
         until_s = self.deadline(deadline_s)
@@ -191,15 +217,28 @@ class Caller:
             await self.prepare(command)
             if self.changes != meant:
                 raise DriverNotSent(f"another switch answers at {self.link.name} now")
-            return await self._once(command, payload, port, until_s)
+            return await self._once(command, payload, port, ld, until_s)
 
         message = await self._patiently(command, once, until_s)
-        try:
-            refusals.check(command.opcode, message.return_code)
-        except DriverUnsupported:
-            self._missing.add(_Target(port, command.opcode))
-            raise
+        target = _Target(port, command.opcode, ld is not None)
+        if message.return_code in refusals.UNSUPPORTED:
+            self._note_missing(command, target)
+        refusals.check(command.opcode, message.return_code)
+        self._answered.add(target)
         return message
+
+    def _note_missing(self, command: Command[Any, Any], target: _Target) -> None:
+        """Note a command that is said not to exist. An answer may be damaged.
+
+        So for what a switch is of no use without, binding, it takes two of them. Raises BadAnswer
+        where the command was carried out before: it may have been this time, too.
+        """
+        if target in self._answered:
+            raise BadAnswer(f"{self.link.name} had {command}, and says that there is none")
+        needed = command.background and target.port is None
+        if target in self._doubted or not needed:
+            self._missing.add(target)
+        self._doubted.add(target)
 
     async def _patiently(
         self, command: Command[Any, Any], once: Callable[[], Awaitable[Message]], until_s: float
@@ -219,19 +258,33 @@ class Caller:
             attempt += 1
 
     async def _once(
-        self, command: Command[Any, Any], payload: bytes, port: int | None, until_s: float
+        self,
+        command: Command[Any, Any],
+        payload: bytes,
+        port: int | None,
+        ld: int | None,
+        until_s: float,
     ) -> Message:
         if port is None:
             return await self._exchange(command, payload, until_s)
         form = self.profile.tunnel
         if form is None:
+            if ld is not None:
+                raise DriverUnsupported(f"{self.link.name} has no way to an LD")
             return await self._exchange(command, payload, until_s, port)
-        inner = header.encode(Message(Category.REQUEST, _INNER_TAG, command.opcode, payload))
-        wrapped = self._encoded(tunnels.TUNNEL, tunnels.wrap(port, inner, form))
-        outer = await self._exchange(tunnels.TUNNEL, wrapped, until_s)
-        if outer.return_code not in refusals.ACCEPTED:
-            return outer
-        return self._unwrapped(command, outer, form)
+        places = (port,) if ld is None else (port, ld)
+        opcode = command.opcode
+        for place in reversed(places):
+            inner = header.encode(Message(Category.REQUEST, _INNER_TAG, opcode, payload))
+            payload = self._encoded(tunnels.TUNNEL, tunnels.wrap(place, inner, form))
+            opcode = tunnels.TUNNEL.opcode
+        message = await self._exchange(tunnels.TUNNEL, payload, until_s)
+        for number in range(len(places)):
+            if message.return_code not in refusals.ACCEPTED:
+                break
+            last = number == len(places) - 1
+            message = self._unwrapped(command if last else tunnels.TUNNEL, message, form)
+        return message
 
     def _unwrapped(
         self, command: Command[Any, Any], outer: Message, form: tunnels.TunnelFormat
@@ -280,6 +333,21 @@ class Caller:
         except Malformed as error:
             raise BadAnswer(f"{self.link.name}, {command}: {error}") from error
 
+    def _read_again(
+        self,
+        command: Command[Q, R],
+        request: Q,
+        message: Message,
+        place: tuple[int, int | None, int | None],
+    ) -> R:
+        """Read an answer, unless it is that of the last time the same was asked there."""
+        last = self._last.get(place)
+        if last is None or last.answer != message.payload or last.request != request:
+            value = self._read(command, request, message)
+            last = self._last[place] = _Asked(request, message.payload, value)
+        known: R = last.value
+        return known
+
     async def _ask_identity(self) -> Identity:
         """Ask on type 7 first: one known switch dies of type 8, none of type 7."""
         silence: NoAnswer | None = None
@@ -309,6 +377,7 @@ class Caller:
         if identity != self.identity:
             self.changes += self.identity is not None
             self._missing.clear()
+            self._doubted.clear()
             self._answered.clear()
         self.identity = identity
         self.profile = profile_of(identity, self.link.dialect)

@@ -1,12 +1,17 @@
 """Dynamic capacity as parts: how much of which region each host has been given. Pure."""
 
-from collections.abc import Mapping
-
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import Region
 from redfish_fm.drivers.cxl_fmapi.events import Extent
 from redfish_fm.fabric.model import PartState
 
 BYTES_PER_MIB = 1 << 20
+
+MANAGED_REGION = 0
+"""The one region of each LD that is given out.
+
+A vPPB is bound to a whole LD, with all of its regions: two of them could neither be bound one by
+one nor given to two hosts.
+"""
 
 
 def in_region(region: Region, extent: Extent) -> bool:
@@ -26,11 +31,3 @@ def region_parts(regions: tuple[Region, ...], extents: tuple[Extent, ...]) -> di
             )
             found[number] = PartState(size_mib, extents=laid)
     return found
-
-
-def sole_regions(parts: Mapping[int, Mapping[int, PartState]]) -> dict[int, int]:
-    """Return, by host, the one region that it has capacity of; those with several are left out.
-
-    A vPPB is bound to a whole LD. Which of its regions that stands for is certain only then.
-    """
-    return {host: next(iter(each)) for host, each in parts.items() if len(each) == 1}

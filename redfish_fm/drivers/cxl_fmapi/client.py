@@ -81,6 +81,7 @@ _EVENT_ROUNDS = 64
 """A log that never runs dry is left alone after so many rounds, until the next time."""
 
 _LOG_PIECE = 512
+_Refusal = Refused | DriverUnsupported
 _BOUND = frozenset(
     {BindingStatus.BOUND_PHYSICAL_PORT, BindingStatus.BOUND_LD, BindingStatus.BOUND_PID}
 )
@@ -217,16 +218,16 @@ class SwitchClient:
 
     async def _refusal(
         self, command: Command[Q, Any], request: Q, until_s: float, changes: int
-    ) -> Refused | None:
+    ) -> _Refusal | None:
         """Carry out a command; return its refusal, for it may be that of an operation before."""
         try:
             await self.background.run(command, request, until_s, changes)
-        except Refused as refusal:
+        except (Refused, DriverUnsupported) as refusal:
             return refusal
         return None
 
     async def _outcome(
-        self, vcs: int, vppb: int, until_s: float, refusal: Refused | None, changes: int
+        self, vcs: int, vppb: int, until_s: float, refusal: _Refusal | None, changes: int
     ) -> VppbState:
         """Return a vPPB after a command that was sent; what can not be seen is unknown.
 
@@ -256,9 +257,12 @@ class SwitchClient:
             await clock.sleep(policy.wait_s(attempt))
             attempt += 1
 
-    async def control_port(self, port: int, operation: PortOperation) -> None:
+    async def control_port(
+        self, port: int, operation: PortOperation, deadline_s: float | None = None
+    ) -> None:
         """Hold, release or reset the device at a port; at least 100 ms between hold and release."""
-        await self.caller.change(CONTROL_PORT, PortControl(port, operation))
+        request = PortControl(port, operation)
+        await self.caller.change(CONTROL_PORT, request, deadline_s=deadline_s)
 
     async def read_configuration(self, port: int, address: int) -> int:
         """Return 4 bytes of the configuration space of a PPB."""

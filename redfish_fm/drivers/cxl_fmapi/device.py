@@ -25,6 +25,11 @@ from redfish_fm.drivers.cxl_fmapi.dcd_commands import (
     ReleaseCapacity,
 )
 from redfish_fm.drivers.cxl_fmapi.events import Extent
+from redfish_fm.drivers.cxl_fmapi.generic_commands import (
+    BACKGROUND_STATUS,
+    SANITIZE,
+    BackgroundStatus,
+)
 from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     CONFIGURE_LD,
     GET_LD_ALLOCATIONS,
@@ -47,7 +52,7 @@ from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     NewLdAllocations,
     QosControl,
 )
-from redfish_fm.drivers.cxl_fmapi.numbers import Transfer
+from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode, Transfer
 
 _LD_MAX = 16
 """LDs of one device that can be bound."""
@@ -124,6 +129,15 @@ class DeviceClient:
             self._port, address & 0xFF, address >> 8, 0xF, Transfer.READ, ld, 0
         )
         return (await self._caller.call(CONFIGURE_LD, request)).data
+
+    async def sanitize(self, ld: int) -> bool:
+        """Let an LD overwrite all it has; return whether it is done already."""
+        message = await self._caller.send(SANITIZE, NOTHING, port=self._port, ld=ld)
+        return message.return_code == ReturnCode.SUCCESS
+
+    async def ld_status(self, ld: int) -> BackgroundStatus:
+        """Return how far an LD is with its last background operation."""
+        return await self._caller.call(BACKGROUND_STATUS, NOTHING, port=self._port, ld=ld)
 
     async def dcd_info(self) -> DcdInfo:
         """Return what the device can do with dynamic capacity."""

@@ -6,7 +6,7 @@ raises DriverUnavailable, and the survey is to be made again.
 
 import logging
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from redfish_fm.drivers.base import DriverRejected, DriverUnsupported
@@ -14,19 +14,39 @@ from redfish_fm.drivers.cxl_fmapi.client import SwitchClient
 from redfish_fm.drivers.cxl_fmapi.command import NOTHING
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import GET_DCD_INFO, DcdInfo, Region
 from redfish_fm.drivers.cxl_fmapi.events import Extent
-from redfish_fm.drivers.cxl_fmapi.generic_commands import GET_EVENTS, LogChoice
+from redfish_fm.drivers.cxl_fmapi.generic_commands import (
+    EFFECTS_LOG,
+    GET_EVENTS,
+    GET_LOG,
+    GET_LOGS,
+    SANITIZE,
+    BackgroundStatus,
+    CommandEffect,
+    LogChoice,
+    LogRange,
+)
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY, Identity
+from redfish_fm.drivers.cxl_fmapi.layouts import layout
 from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     GET_QOS_ALLOCATED,
+    GET_QOS_CONTROL,
     GET_QOS_LIMIT,
+    GET_QOS_STATUS,
     LdAllocations,
     LdCountRange,
     LdInfo,
 )
-from redfish_fm.drivers.cxl_fmapi.numbers import ConfigurationState, DeviceType, EventLog
+from redfish_fm.drivers.cxl_fmapi.mld_commands import QosControl as RawControl
+from redfish_fm.drivers.cxl_fmapi.numbers import (
+    ConfigurationState,
+    DeviceType,
+    EventLog,
+    ReturnCode,
+)
 from redfish_fm.drivers.cxl_fmapi.probing import Probes
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState, SwitchIdentity, VcsInfo
 from redfish_fm.fabric.model import Qos
+from redfish_fm.fabric.qos_control import QosControl
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +54,16 @@ T = TypeVar("T")
 
 LD_COUNT_MAX = 16
 """LDs of one device that can be bound."""
+
+_ONCE = ("serial", "info", "allocations", "bandwidth", "dynamic", "sanitizes", "control")
+"""What a device tells of itself in one answer each."""
+
+_ALL_PERCENT = 100
+_FIRST_LD = 0
+_LOG_PIECE = 128
+"""Bytes of a log in one answer: whole entries, and two tunnels around them fit everywhere."""
+
+_LOG_BYTES_MAX = 4096
 
 _FRACTION = 256
 """Bandwidth is told in 1/256 of the device's; all of it does not fit the byte: 255 means it."""
@@ -43,7 +73,8 @@ _FRACTION = 256
 class DeviceSurvey:
     """A device behind a downstream port. None: not told.
 
-    `regions` and `extents`: by host, which is the LD by which it reaches the device.
+    `regions` and `extents`: by host, which is the LD by which it reaches the device. `sanitizes`:
+    its LDs know how to overwrite themselves. `control` and `backpressure_percent`: of all its LDs.
     """
 
     serial: int | None = None
@@ -53,6 +84,16 @@ class DeviceSurvey:
     dynamic: DcdInfo | None = None
     regions: Mapping[int, tuple[Region, ...]] = field(default_factory=dict)
     extents: Mapping[int, tuple[Extent, ...]] = field(default_factory=dict)
+    sanitizes: bool = False
+    control: QosControl | None = None
+    backpressure_percent: int | None = None
+
+    @property
+    def told(self) -> frozenset[str]:
+        """Return the names of what it told."""
+        known = {name for name in _ONCE if getattr(self, name) not in (None, False)}
+        known |= {f"regions of {host}" for host in self.regions}
+        return frozenset(known | {f"extents of {host}" for host in self.extents})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +164,13 @@ async def survey_device(
     if info is None:
         return DeviceSurvey()
     ld_count = min(info.ld_count, LD_COUNT_MAX)
-    serial, dynamic = None, None
+    serial, dynamic, sanitizes = None, None, False
     if client.caller.profile.tunnel is not None:
         # Without a tunnel the switch would answer for itself.
         identity = await probes.ask(IDENTIFY, NOTHING, port)
         serial = None if identity is None else identity.serial or None
         dynamic = await probes.ask(GET_DCD_INFO, NOTHING, port)
+        sanitizes = await _lds_sanitize(probes, port)
     if dynamic is not None and not (dynamic.region_count and dynamic.capacity_units):
         dynamic = None
     regions: dict[int, tuple[Region, ...]] = {}
@@ -137,7 +179,9 @@ async def survey_device(
         told = await _if_there(device.regions(host))
         if told is not None and told.regions:
             regions[host] = told.regions
-            extents[host] = await _if_there(device.extents(host)) or ()
+            found = await _if_there(device.extents(host))
+            if found is not None:
+                extents[host] = found
     return DeviceSurvey(
         serial,
         info,
@@ -146,7 +190,54 @@ async def survey_device(
         dynamic,
         regions,
         extents,
+        sanitizes,
+        await read_control(probes, port),
+        None
+        if (status := await probes.ask(GET_QOS_STATUS, NOTHING, port)) is None
+        else status.backpressure_percent,
     )
+
+
+async def read_control(probes: Probes, port: int) -> QosControl | None:
+    """Return how a device watches its load, None where it knows of none."""
+    told = await probes.ask(GET_QOS_CONTROL, NOTHING, port)
+    return None if told is None else control_of(told)
+
+
+def control_of(told: RawControl) -> QosControl:
+    """Return what a device says of how it watches its load."""
+    return QosControl(
+        told.congestion_enabled,
+        told.throughput_enabled,
+        told.moderate_percent,
+        told.severe_percent,
+        told.sample_interval,
+        told.completion_basis,
+        told.completion_interval,
+    )
+
+
+def raw_control(wanted: QosControl) -> RawControl:
+    """Return what to tell a device; `wanted` says everything."""
+    values = (getattr(wanted, each.name) or 0 for each in fields(wanted))
+    congestion, reduction, *numbers = values
+    return RawControl(bool(congestion), bool(reduction), *numbers)
+
+
+async def _lds_sanitize(probes: Probes, port: int) -> bool:
+    """Return whether the first LD lists Sanitize in its Command Effects Log, for all of them."""
+    logs = await probes.ask(GET_LOGS, NOTHING, port, _FIRST_LD)
+    told = () if logs is None else logs.logs
+    size = min(next((each.size for each in told if each.log == EFFECTS_LOG), 0), _LOG_BYTES_MAX)
+    form = layout(CommandEffect)
+    for offset in range(0, size, _LOG_PIECE):
+        request = LogRange(EFFECTS_LOG, offset, min(_LOG_PIECE, size - offset))
+        piece = await probes.ask(GET_LOG, request, port, _FIRST_LD)
+        data = b"" if piece is None else piece.data[: request.length]
+        entries = range(0, len(data) - form.size + 1, form.size)
+        if any(form.decode(data[at : at + form.size]).opcode == SANITIZE.opcode for at in entries):
+            return True
+    return False
 
 
 async def read_bandwidth(probes: Probes, port: int, ld_count: int) -> tuple[Qos, ...] | None:
@@ -160,6 +251,17 @@ async def read_bandwidth(probes: Probes, port: int, ld_count: int) -> tuple[Qos,
         return None
     both = zip(allocated.fractions, limits.fractions, strict=False)
     return tuple(Qos(percent(one), percent(most)) for one, most in both)
+
+
+def is_sanitizing(status: BackgroundStatus) -> bool:
+    """Return whether an LD is being overwritten."""
+    return bool(status.running and status.opcode == SANITIZE.opcode)
+
+
+def was_sanitized(status: BackgroundStatus) -> bool:
+    """Return whether the last that an LD did is to be overwritten, to the end."""
+    whole = status.opcode == SANITIZE.opcode and status.percent >= _ALL_PERCENT
+    return whole and status.return_code == ReturnCode.SUCCESS
 
 
 def percent(of_256: int) -> int:

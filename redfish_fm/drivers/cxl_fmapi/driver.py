@@ -19,8 +19,10 @@ from redfish_fm.drivers.cxl_fmapi.connecting import Connections
 from redfish_fm.drivers.cxl_fmapi.inventories import inventory
 from redfish_fm.drivers.cxl_fmapi.links import LinkPolicy
 from redfish_fm.drivers.cxl_fmapi.places import SwitchPlace
+from redfish_fm.drivers.cxl_fmapi.resetting import Resetting
 from redfish_fm.drivers.cxl_fmapi.watching import Bell, Listening
-from redfish_fm.fabric.model import Bind, Hint, Inventory, Observation, Step, Unbind
+from redfish_fm.fabric.model import Bind, Hint, Inventory, Observation, PortId, Step, Unbind
+from redfish_fm.fabric.port_control import PortReset
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +46,16 @@ def create(
     link_policy: LinkPolicy | None = None,
     call_policy: CallPolicy | None = None,
     policy: AttachedPolicy | None = None,
+    pools: dict[str, bool] | None = None,
 ) -> "CxlFmApiDriver":
     """Return the driver of a fabric's switches; it connects to them from now on.
 
     Call it where an event loop runs. Chance (back-off) comes from `seed`, None: from the system.
+    `pools`: device to whether the memory of its LDs is a pool, where that was decided before; what
+    is decided is added before it is told.
     """
     connections = Connections(places, clock, seed, link_policy)
-    return CxlFmApiDriver(fabric, connections, clock, late_max_s, call_policy, policy)
+    return CxlFmApiDriver(fabric, connections, clock, late_max_s, call_policy, policy, pools)
 
 
 class CxlFmApiDriver:
@@ -67,6 +72,7 @@ class CxlFmApiDriver:
         late_max_s: float = LATE_MAX_S,
         call_policy: CallPolicy | None = None,
         policy: AttachedPolicy | None = None,
+        pools: dict[str, bool] | None = None,
     ) -> None:
         self.late_max_s = late_max_s
         self.on_inventory: InventoryTaken | None = None
@@ -77,6 +83,7 @@ class CxlFmApiDriver:
         self._closed = False
         self.switches: dict[str, AttachedSwitch] = {}
         self._steps: dict[str, Applying] = {}
+        self._resets: dict[str, Resetting] = {}
         for place in connections.places:
             attached = AttachedSwitch(
                 place,
@@ -86,9 +93,11 @@ class CxlFmApiDriver:
                 lambda id_=place.id: self._bell.ring(id_),  # type: ignore[misc]
                 call_policy,
                 policy,
+                pools,
             )
             self.switches[place.id] = attached
             self._steps[place.id] = Applying(attached, clock)
+            self._resets[place.id] = Resetting(attached, clock, late_max_s)
         self._told = self.inventory
         self._told_parts = [each.part for each in self.switches.values()]
         self._telling = asyncio.Lock()
@@ -144,7 +153,19 @@ class CxlFmApiDriver:
         steps = self._steps.get(switch)
         if steps is None:
             raise DriverRejected(f"fabric {self._fabric} has no switch {switch}")
-        task = asyncio.ensure_future(steps.apply(step, deadline_s))
+        await self._carry_out(steps.apply(step, deadline_s))
+
+    async def reset_port(self, port: PortId, asked: PortReset, deadline_s: float) -> None:
+        """Reset a downstream port, as drivers.base.PortControl says."""
+        self._check_open()
+        resets = self._resets.get(port.switch)
+        if resets is None:
+            raise DriverRejected(f"fabric {self._fabric} has no switch {port.switch}")
+        await self._carry_out(resets.reset(port, asked, deadline_s))
+
+    async def _carry_out(self, command: Coroutine[Any, Any, None]) -> None:
+        """Await a command that ends with the driver. Raises what it raises."""
+        task = asyncio.ensure_future(command)
         self._applying.add(task)
         task.add_done_callback(self._applying.discard)
         try:

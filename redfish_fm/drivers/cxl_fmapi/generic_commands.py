@@ -155,6 +155,8 @@ GET_TIMESTAMP = command(0x0300, "Get Timestamp", Nothing, Timestamp)
 SET_TIMESTAMP = command(0x0301, "Set Timestamp", Timestamp, Nothing)
 GET_LOGS = command(0x0400, "Get Supported Logs", Nothing, SupportedLogs)
 GET_LOG = command(0x0401, "Get Log", LogRange, LogData)
+SANITIZE = command(0x4400, "Sanitize", Nothing, Nothing, background=True)
+"""Of memory devices; to an LD it comes through two tunnels, and concerns nothing but that LD."""
 
 ROWS = (
     IDENTIFY,
@@ -173,4 +175,5 @@ ROWS = (
     SET_TIMESTAMP,
     GET_LOGS,
     GET_LOG,
+    SANITIZE,
 )

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from redfish_fm.drivers.cxl_fmapi.capacity import MANAGED_REGION
 from redfish_fm.drivers.cxl_fmapi.discovering import (
     LD_COUNT_MAX,
     DeviceSurvey,
@@ -36,11 +37,14 @@ from redfish_fm.fabric.model import (
     Switch,
     VirtualSwitch,
 )
+from redfish_fm.fabric.qos_control import QosTelemetry
 
 PROTOCOL = "CXL"
 BYTES_PER_MIB = 1 << 20
 CAPACITY_UNIT_MIB = 256
 """What dynamic capacity is counted in."""
+
+_NOTHING_DECIDED: Mapping[str, bool] = {}
 
 _GRANULARITY_MIB = {
     Granularity.MIB_256: 256,
@@ -75,12 +79,14 @@ _NAMES = {
 class SwitchPart:
     """One switch's part of an inventory.
 
-    `devices` are by port and stay when they are pulled: what is bound to them still is.
+    `devices` are by port and stay when they are pulled: what is bound to them still is. `pools` are
+    the devices of which it was decided whether the memory of their LDs is a pool, by id.
     """
 
     switch: Switch
     hosts: tuple[Host, ...] = ()
     devices: Mapping[int, Device] = field(default_factory=dict)
+    pools: Mapping[str, bool] = field(default_factory=dict)
 
 
 def unknown(place: SwitchPlace) -> SwitchPart:
@@ -104,17 +110,25 @@ def inventory(fabric: str, parts: Iterable[SwitchPart]) -> Inventory:
 
 
 def part_of(
-    place: SwitchPlace, seen: Survey, before: SwitchPart | None, can_allocate: Mapping[int, bool]
+    place: SwitchPlace,
+    seen: Survey,
+    before: SwitchPart | None,
+    can_allocate: Mapping[int, bool],
+    *,
+    resets_ports: bool = True,
+    pools: Mapping[str, bool] = _NOTHING_DECIDED,
 ) -> SwitchPart:
     """Return what a survey says; `before` is what was known of the same switch, if anything.
 
-    `can_allocate`: by port, whether memory can be given to the LDs there.
+    `can_allocate`: by port, whether memory can be given to the LDs there. `pools`: what was decided
+    of devices before; it stays.
     """
+    decided = dict(pools)
     known = {} if before is None else before.devices
     devices = dict(known)
     for number, state in seen.ports.items():
         if number in seen.devices:
-            device = _device(place, seen, number, known.get(number), can_allocate)
+            device = _device(place, seen, number, can_allocate, decided)
             if device is None:
                 devices.pop(number, None)
             else:
@@ -147,10 +161,14 @@ def part_of(
         f"{identity.serial:016X}",
         ports,
         vcss,
+        resets_ports=resets_ports,
     )
     used = {int(port.id.port) for port in ports if port.device}
     return SwitchPart(
-        switch, tuple(hosts.values()), {n: each for n, each in devices.items() if n in used}
+        switch,
+        tuple(hosts.values()),
+        {n: each for n, each in devices.items() if n in used},
+        decided,
     )
 
 
@@ -200,7 +218,14 @@ def _port(
         Link(_generation(state), state.link_width_max),
         host=host_at(place, number).id if up else None,
         device=device.id if device is not None and not up else None,
+        ld_count=None if up else _ld_count_told(state),
     )
+
+
+def _ld_count_told(state: PortState) -> int | None:
+    """Return the LDs that a port supports, None where an MLD is said to have none."""
+    silent = state.device_type == DeviceType.TYPE3_MLD and not state.ld_count
+    return None if silent else state.ld_count
 
 
 def _generation(state: PortState) -> int:
@@ -212,9 +237,10 @@ def _device(
     place: SwitchPlace,
     seen: Survey,
     port: int,
-    before: Device | None,
     can_allocate: Mapping[int, bool],
+    decided: dict[str, bool],
 ) -> Device | None:
+    """Return the device at a port; what is decided of it anew is added to `decided`."""
     state, told = seen.ports[port], seen.devices[port]
     attachment = (
         _ATTACHMENTS.get(DeviceType(state.device_type))
@@ -232,8 +258,8 @@ def _device(
     pool: Pool | None = None
     lds: tuple[LogicalDevice, ...] = ()
     if attachment is Attachment.MLD:
-        stays = before if before is not None and before.id == id_ else None
-        pool = _pool(place, told, stays, capacity_mib, can_allocate.get(port, False))
+        if can_allocate.get(port, False) or told.dynamic is not None:
+            pool = _pool(place, told, id_, capacity_mib, decided)
         lds = _lds(told, state, pool)
     return Device(
         id_,
@@ -247,10 +273,19 @@ def _device(
         max(capacity_mib, 0 if pool is None else pool.capacity_mib),
         lds,
         pool=pool,
+        telemetry=_telemetry(told) if attachment is Attachment.MLD else None,
+        # Of dynamic capacity, what is released is overwritten by the device itself, or not at all.
+        sanitizes=told.sanitizes and bool(lds) and not any(ld.dynamic for ld in lds),
         qos=attachment is Attachment.MLD
         and told.bandwidth is not None
         and len(told.bandwidth) == len(lds),
     )
+
+
+def _telemetry(told: DeviceSurvey) -> QosTelemetry | None:
+    if told.control is None or told.info is None:
+        return None
+    return QosTelemetry(told.info.congestion_telemetry, told.info.throughput_telemetry)
 
 
 def _ld_count(told: DeviceSurvey, state: PortState) -> int:
@@ -261,20 +296,20 @@ def _ld_count(told: DeviceSurvey, state: PortState) -> int:
 def _pool(
     place: SwitchPlace,
     told: DeviceSurvey,
-    before: Device | None,
+    device: str,
     capacity_mib: int,
-    can_allocate: bool,
+    decided: dict[str, bool],
 ) -> Pool | None:
-    """Return what memory is taken out of on demand; once it is a pool, a device stays one."""
+    """Return what memory is taken out of on demand; once that was decided, it stays so."""
     if told.dynamic is not None and told.regions:
         return _dynamic_pool(told)
     unit = None if told.allocations is None else granularity_mib(told.allocations)
-    if told.allocations is None or unit is None or not can_allocate or capacity_mib < unit:
+    if told.allocations is None or unit is None or capacity_mib < unit:
         return None
     pooled = place.ld_memory is LdMemory.POOL
     if place.ld_memory is LdMemory.AUTO:
         some_empty = 0 in sizes_mib(told.allocations).values()
-        pooled = before.pool is not None if before is not None else some_empty
+        pooled = decided.setdefault(device, some_empty)
     count = told.info.ld_count if told.info is not None else 0
     return (
         Pool(PartKind.LD, capacity_mib, unit, max(1, min(LD_COUNT_MAX, count))) if pooled else None
@@ -287,8 +322,15 @@ def _dynamic_pool(told: DeviceSurvey) -> Pool | None:
         return None
     block_mib = max(region.block_size for region in regions) // BYTES_PER_MIB
     capacity_mib = told.dynamic.capacity_units * CAPACITY_UNIT_MIB
-    count = max(len(each) for each in told.regions.values())
-    return Pool(PartKind.REGION, capacity_mib, max(1, block_mib), count)
+    sanitizes = all(each[MANAGED_REGION].sanitize for each in told.regions.values() if each)
+    return Pool(
+        PartKind.REGION,
+        capacity_mib,
+        max(1, block_mib),
+        part_count_max=MANAGED_REGION + 1,
+        shareable=False,
+        sanitizes=sanitizes,
+    )
 
 
 def _lds(told: DeviceSurvey, state: PortState, pool: Pool | None) -> tuple[LogicalDevice, ...]:

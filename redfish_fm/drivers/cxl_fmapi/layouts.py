@@ -25,6 +25,9 @@ T = TypeVar("T")
 _BLOCKS_KEPT = 1024
 """Decoded blocks of arrays that each layout remembers."""
 
+_REQUESTS_KEPT = 64
+"""Encoded records that each layout remembers: a poll asks the same again and again."""
+
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """What struct calls an unsigned integer of so many bytes."""
 
@@ -138,9 +141,10 @@ class Layout(Generic[T]):
         )
         # Values are immutable, and most blocks of a poll are those of the poll before.
         self.decode_block = lru_cache(_BLOCKS_KEPT)(self.decode)
+        self.encode = lru_cache(_REQUESTS_KEPT)(self._encode)
         self._blank = tuple(b"" if code[0].isdigit() else 0 for code in slots.values())
 
-    def encode(self, value: T) -> bytes:
+    def _encode(self, value: T) -> bytes:
         """Return the bytes of a record. Raises Malformed when a field does not fit."""
         raw: list[Any] = list(self._blank)
         for fixed in self._fixed:

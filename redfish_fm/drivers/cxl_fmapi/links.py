@@ -180,17 +180,19 @@ class DialLink(Link):
     async def _dial(self) -> Session | None:
         try:
             async with asyncio.timeout(self.policy.connect_timeout_s):
-                reader, writer = await asyncio.open_connection(*self._address)
+                _, session = await asyncio.get_running_loop().create_connection(
+                    lambda: Session(self._wire(), self.note, self.policy.silent_max),
+                    *self._address,
+                )
         except (OSError, TimeoutError) as error:
             self.reason = f"no connection: {error or 'timeout'}"
             log.debug("%s: %s", self.name, self.reason)
             return None
-        return Session(reader, writer, self._wire(), self.note, self.policy.silent_max)
+        return session
 
     async def _use(self, session: Session) -> None:
-        reading = asyncio.ensure_future(session.run())
         try:
             await self.carry(session)
         finally:
             session.close("the link was closed")
-            await asyncio.wait([reading])
+            await session.wait_closed()

@@ -60,7 +60,8 @@ class Listener:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the address can not be had."""
-        self._server = await asyncio.start_server(self._accept, *self._address)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._session, *self._address)
 
     @property
     def port(self) -> int:
@@ -79,19 +80,21 @@ class Listener:
         if self._serving:
             await asyncio.wait(self._serving)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _session(self) -> Session:
+        early: deque[Arrival] = deque(maxlen=EARLY_NOTICES_MAX)
+        opened = partial(self._accept, early=early)
+        return Session(self._wire(), early.append, opened=opened)
+
+    def _accept(self, session: Session, early: deque[Arrival]) -> None:
         if len(self._serving) >= self.connections_max:
             log.warning("a connection too many on port %d is closed", self.port)
-            writer.close()
+            session.close("a connection too many")
             return
-        task = asyncio.ensure_future(self._serve(reader, writer))
+        task = asyncio.ensure_future(self._serve(session, early))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        early: deque[Arrival] = deque(maxlen=EARLY_NOTICES_MAX)
-        session = Session(reader, writer, self._wire(), early.append)
-        reading = asyncio.ensure_future(session.run())
+    async def _serve(self, session: Session, early: deque[Arrival]) -> None:
         try:
             link = await self._link_of(session)
             if link is not None:
@@ -101,7 +104,7 @@ class Listener:
                 await link.carry(session)
         finally:
             session.close("nobody's switch")
-            await asyncio.wait([reading])
+            await session.wait_closed()
 
     async def _link_of(self, session: Session) -> Link | None:
         try:

@@ -6,6 +6,7 @@ same, so a poll costs little more than reading its answers.
 
 from collections.abc import Mapping
 
+from redfish_fm.drivers.cxl_fmapi.capacity import MANAGED_REGION
 from redfish_fm.drivers.cxl_fmapi.discovering import is_upstream
 from redfish_fm.drivers.cxl_fmapi.numbers import (
     BindingStatus,
@@ -16,10 +17,14 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState as RawPort
 from redfish_fm.drivers.cxl_fmapi.switch_commands import VcsInfo, VppbState
 from redfish_fm.fabric.model import Attachment, BindTarget, Device, PortId, PortState, VppbId
+from redfish_fm.fabric.qos_control import QosControl
 
 _UP = frozenset({Ltssm.L0, Ltssm.L0S, Ltssm.L1})
 _TRAINING = frozenset({Ltssm.POLLING, Ltssm.CONFIGURATION, Ltssm.RECOVERY})
 _GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
+
+
+Load = tuple[QosControl | None, int | None]
 
 
 class Uncertain(Exception):
@@ -37,9 +42,9 @@ class Translator:
     def __init__(self, switch: str) -> None:
         self._switch = switch
         self._devices: Mapping[int, Device] = {}
+        self._loads: Mapping[int, Load] = {}
         self._ports: dict[int, tuple[RawPort, PortId, PortState]] = {}
         self._vcss: dict[int, tuple[VcsInfo, dict[VppbId, BindTarget | None]]] = {}
-        self._regions: Mapping[tuple[int, int], int] = {}
 
     def meet(self, devices: Mapping[int, Device]) -> None:
         """Take over what is behind the ports now; what was translated before may mean otherwise."""
@@ -48,11 +53,11 @@ class Translator:
             self._ports.clear()
             self._vcss.clear()
 
-    def regions(self, allocated: Mapping[tuple[int, int], int]) -> None:
-        """Take over the one allocated region of each dynamic LD, by port and LD."""
-        if allocated != self._regions:
-            self._regions = dict(allocated)
-            self._vcss.clear()
+    def loads(self, told: Mapping[int, Load]) -> None:
+        """Take over how devices watch their load, and how much it is in percent, by port."""
+        if told != self._loads:
+            self._loads = told
+            self._ports.clear()
 
     def ports(self, told: Mapping[int, RawPort]) -> dict[PortId, PortState]:
         """Return the state of all ports."""
@@ -68,6 +73,7 @@ class Translator:
     def _port(self, number: int, raw: RawPort) -> PortState:
         up = raw.ltssm in _UP
         device = self._devices.get(number)
+        control, percent = self._loads.get(number, (None, None))
         if is_upstream(raw):
             present = up or raw.present or raw.device_mode != DeviceMode.NOT_CXL
         else:
@@ -86,6 +92,8 @@ class Translator:
             if present and device is not None
             else None,
             powered=not raw.perst_asserted,
+            control=control if present else None,
+            backpressure_percent=percent if present else None,
         )
 
     def bindings(
@@ -131,7 +139,9 @@ class Translator:
         if vppb.status == BindingStatus.BOUND_LD and (
             device is None or device.attachment is Attachment.MLD
         ):
-            region = self._regions.get((vppb.port_id, vppb.ld_id))
+            lds = () if device is None else device.lds
+            dynamic = any(each.dynamic and each.id == vppb.ld_id for each in lds)
+            region = MANAGED_REGION if dynamic else None
             return BindTarget(self._switch, port, vppb.ld_id, region=region)
         return BindTarget(self._switch, port)
 

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from redfish_fm.drivers.base import DriverNotSent, DriverUnavailable
 from redfish_fm.drivers.cxl_fmapi.command import CCI
@@ -17,7 +18,6 @@ from redfish_fm.drivers.cxl_fmapi.header import Category, Dialect, Message
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
 from redfish_fm.drivers.cxl_fmapi.wires import Arrival, Sending, Wire
 
-_READ_BYTES = 1 << 16
 _TAGS = 256
 
 
@@ -40,24 +40,25 @@ class Order:
     deadline_s: float | None = None
 
 
-class Session:
+class Session(asyncio.Protocol):
     """One connection, from its first byte to its end.
 
     `heard_s` is when something last came; `answered` counts answers to commands; `notice` takes
-    what the switch says unasked.
+    what the switch says unasked; `opened` is told once there is a connection. A protocol rather
+    than streams: what comes is read where it arrives, without another turn of the event loop.
     """
+
+    transport: asyncio.Transport
 
     def __init__(
         self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
         wire: Wire,
         notice: Callable[[Arrival], None],
         silent_max: int = 3,
+        opened: "Callable[[Session], None] | None" = None,
     ) -> None:
-        self._reader = reader
-        self.writer = writer
         self._wire = wire
+        self._opened = opened
         self.notice = notice
         self._silent_max = silent_max
         self._silent = 0
@@ -66,13 +67,14 @@ class Session:
         self._lost: set[int] = set()
         self._waiting: dict[int, tuple[int, asyncio.Future[Message]]] = {}
         self._ended = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._full: asyncio.Future[None] | None = None
+        """While the kernel takes no more bytes: done once it does."""
         self.reason = ""
         self.answered = 0
-        self.heard_s = asyncio.get_running_loop().time()
-        self.peer = str(writer.get_extra_info("peername"))
+        self.heard_s = 0.0
+        self.peer = ""
         self.dropped: Counter[str] = wire.dropped
-        # Without room in the buffer, drain() returns only once the bytes are the kernel's.
-        writer.transport.set_write_buffer_limits(high=0)
 
     @property
     def ended(self) -> bool:
@@ -89,20 +91,49 @@ class Session:
         """Return the size of what came and waits for its end."""
         return self._wire.held_bytes
 
-    async def run(self) -> None:
-        """Read until the connection ends; fail whatever still waits then."""
+    # -- what the event loop calls -----------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; bytes that the kernel does not take at once are waited for."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a stream it is
+        self.transport = transport
+        transport.set_write_buffer_limits(high=0)
+        self.heard_s = asyncio.get_running_loop().time()
+        self.peer = str(transport.get_extra_info("peername"))
+        if self._opened is not None:
+            self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; a stream that can not be told apart any more ends the connection."""
+        if self.ended:
+            return
+        self.heard_s = asyncio.get_running_loop().time()
         try:
-            while data := await self._reader.read(_READ_BYTES):
-                self.heard_s = asyncio.get_running_loop().time()
-                for arrival in self._wire.receive(data):
-                    self._take(arrival)
-            self.close("the switch hung up")
+            for arrival in self._wire.receive(data):
+                self._take(arrival)
         except Malformed as error:
             self.close(f"the switch is out of step: {error}")
-        except OSError as error:
-            self.close(f"the connection broke: {error}")
-        finally:
-            self.close("closed")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End; whatever still waits fails."""
+        self.close(f"the connection broke: {exc}" if exc else "the switch hung up")
+        self._gone.set()
+
+    def pause_writing(self) -> None:
+        """Hear that the kernel takes no more bytes."""
+        self._full = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        """Hear that it does again."""
+        full, self._full = self._full, None
+        if full is not None and not full.done():
+            full.set_result(None)
+
+    # -- what a link calls -------------------------------------------------------------------
+
+    async def wait_closed(self) -> None:
+        """Return when the socket is closed. Call it after `close`."""
+        await self._gone.wait()
 
     async def wait_ended(self) -> None:
         """Return when the connection is over."""
@@ -115,7 +146,7 @@ class Session:
         self.reason = reason
         self._ended.set()
         # Nothing that waits to be written is worth waiting for.
-        self.writer.transport.abort()
+        self.transport.abort()
         for _, future in self._waiting.values():
             if not future.done():
                 future.set_exception(DriverUnavailable(f"{self.peer}: {reason}"))
@@ -139,7 +170,9 @@ class Session:
                 return await self._answer(order, pieces, future)
             finally:
                 del self._waiting[tag]
-                future.cancel()
+                # Whoever gave up at the moment of its failure asks for it no more.
+                if not future.cancel() and not future.cancelled():
+                    future.exception()
 
     def _check(self, order: Order) -> None:
         """Raise DriverNotSent when it is too late to send."""
@@ -153,21 +186,30 @@ class Session:
         self, order: Order, pieces: list[bytes], future: "asyncio.Future[Message]"
     ) -> Message:
         written = False
+        # An asyncio.timeout costs as much as it costs to read the answer.
+        late = asyncio.get_running_loop().call_later(order.timeout_s, _be_late, future)
         try:
-            async with asyncio.timeout(order.timeout_s):
-                for piece in pieces:
-                    self.writer.write(piece)
-                    await self.writer.drain()
+            for piece in pieces:
+                self.transport.write(piece)
+                if self._full is not None and not await self._written(self._full, future):
+                    break
+            else:
                 written = True
-                return await future
+            return await future
         except TimeoutError as error:
             self._silence(written)
             raise NoAnswer(
                 f"{self.peer}: no answer to {name_of(order.opcode)} in {order.timeout_s:g} s"
             ) from error
-        except OSError as error:
-            self.close(f"the connection broke: {error}")
-            raise DriverUnavailable(f"{self.peer}: {self.reason}") from error
+        finally:
+            late.cancel()
+
+    @staticmethod
+    async def _written(full: "asyncio.Future[None]", future: "asyncio.Future[Message]") -> bool:
+        """Return whether the kernel has taken all bytes before anything else came."""
+        both: set[asyncio.Future[Any]] = {full, future}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return full.done()
 
     def _silence(self, written: bool) -> None:
         """Count an unanswered command; give up a switch that answers none, or reads nothing."""
@@ -203,3 +245,8 @@ class Session:
             self.answered += 1
             self._lost.discard(message.tag)
             future.set_result(message)
+
+
+def _be_late(future: "asyncio.Future[Message]") -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())

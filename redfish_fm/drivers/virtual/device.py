@@ -448,7 +448,7 @@ class SimulatedDevice:
         return None if self._cleared_by_deletion(step.target) else Refusal.NOT_CLEAN
 
     def _qos_refusal(self, step: SetQos) -> Refusal | None:
-        if not self.facts.qos:
+        if not self.facts.qos or step.control is not None:
             return Refusal.NO_QOS
         target, qos = step.target, step.qos
         if target.path != (("ld", target.ld),) or target.ld not in {ld.id for ld in self.facts.lds}:

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redfish_fm.clocks import Clock
-from redfish_fm.drivers.base import DriverError, DriverRejected, DriverUnavailable
+from redfish_fm.drivers.base import (
+    DriverError,
+    DriverNotSent,
+    DriverRejected,
+    DriverUnavailable,
+)
+from redfish_fm.drivers.virtual import port_resets
 from redfish_fm.drivers.virtual.events import Event
 from redfish_fm.drivers.virtual.faults import (
     Dropped,
@@ -42,6 +48,7 @@ from redfish_fm.fabric.model import (
     Unbind,
     VppbId,
 )
+from redfish_fm.fabric.port_control import PortReset
 
 COMMAND_S = 0.002
 """Usual time of one command in fabric seconds; emulators measured take 0.2 to 40 ms."""
@@ -213,6 +220,36 @@ class VirtualDriver:
         error = task.result()
         if error is not None:
             raise error
+
+    async def reset_port(self, port: PortId, asked: PortReset, deadline_s: float) -> None:
+        """Reset a downstream port, as drivers.base.PortControl says."""
+        self._check_open()
+        link, what = self._links.get(port.switch), f"reset of port {port.port} of {port.switch}"
+        if link is None:
+            raise DriverRejected(f"{what}: fabric {self._fabric} has no such switch")
+        try:
+            async with asyncio.timeout(deadline_s - self._clock.now_s()):
+                await link.turn.acquire()
+        except TimeoutError as error:
+            raise DriverNotSent(f"{what}: not sent, its deadline has passed") from error
+        try:
+            await self._reset_port(port, asked, what)
+        finally:
+            link.turn.release()
+
+    async def _reset_port(self, port: PortId, asked: PortReset, what: str) -> None:
+        self._check_open()
+        if not self.hardware.reachable(port.switch):
+            raise DriverNotSent(f"{what}: not sent, the switch does not answer")
+        refused = port_resets.refusal(self.hardware, port)
+        await self._fabric_clock.sleep(self._command_s)
+        if refused is not None:
+            raise DriverRejected(f"{what}: {refused}")
+        await self._fabric_clock.sleep(port_resets.reset_s(asked))
+        self._check_open()
+        self.hardware.reset_link(port)
+        if not self.hardware.reachable(port.switch):
+            raise DriverUnavailable(f"{what}: outcome unknown, the link was reset")
 
     def watch(self) -> AsyncIterator[Hint]:
         """Yield a hint for every switch that changed without an answered apply saying so."""

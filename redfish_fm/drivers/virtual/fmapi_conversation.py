@@ -44,7 +44,8 @@ class Conversation:
         self._clock = clock
         self._reader = reader
         self._writer = writer
-        self._manager = Manager(self._tell, dialect)
+        most = framing.limit_max
+        self._manager = Manager(self._tell, dialect, limit=most, limit_max=most)
         self._kept_back: bytes = b""
         self._late: set[asyncio.Task[None]] = set()
 

@@ -1,6 +1,7 @@
 """Commands that every component has: identity, background operation, limits, events, time, logs."""
 
 import struct
+from collections.abc import Callable
 from uuid import UUID
 
 from redfish_fm.drivers.virtual.fmapi_asked import (
@@ -32,13 +33,13 @@ _MASK_BITS = 0x801F
 _EFFECT = struct.Struct("<HH")
 
 
-def identify(switch: FmapiSwitch, _: Asked) -> Answer:
+def identify(switch: FmapiSwitch, asked: Asked) -> Answer:
     """Identify (0001h), in one of three lengths."""
     profile, serial = switch.profile, switch.serial
     head = struct.pack("<HHHH", profile.vendor_id, profile.device_id, 0, 0)
     if profile.identity_bytes == 14:
         return Answer(payload=head + struct.pack("<IBB", serial & 0xFFFF, 10, _SWITCH_TYPE))
-    whole = head + struct.pack("<QBB", serial, LIMIT_MAX, _SWITCH_TYPE)
+    whole = head + struct.pack("<QBB", serial, asked.manager.limit_max, _SWITCH_TYPE)
     return Answer(payload=whole[: profile.identity_bytes])
 
 
@@ -69,7 +70,7 @@ def get_limit(_: FmapiSwitch, asked: Asked) -> Answer:
 
 def set_limit(_: FmapiSwitch, asked: Asked) -> Answer:
     """Set Response Message Limit (0004h): the nearest that is possible."""
-    asked.manager.limit = max(LIMIT_MIN, min(LIMIT_MAX, asked.payload[0]))
+    asked.manager.limit = max(LIMIT_MIN, min(asked.manager.limit_max, asked.payload[0]))
     return Answer(payload=bytes((asked.manager.limit,)))
 
 
@@ -129,26 +130,34 @@ def set_timestamp(switch: FmapiSwitch, asked: Asked) -> Answer:
     return Answer()
 
 
-def logs_table(effects: Table) -> Table:
+Knows = Callable[[FmapiSwitch, Asked, int], bool]
+"""Whether who is asked implements a command."""
+
+
+def _switch_knows(switch: FmapiSwitch, _: Asked, opcode: int) -> bool:
+    return switch.profile.has(opcode)
+
+
+def logs_table(effects: Table, knows: Knows = _switch_knows) -> Table:
     """Return Get Supported Logs (0400h) and Get Log (0401h), which tell of `effects` by reference.
 
     There is one log, the Command Effects Log.
     """
 
-    def log(switch: FmapiSwitch) -> bytes:
-        known = (each for each in sorted(effects) if switch.profile.has(each))
+    def log(switch: FmapiSwitch, asked: Asked) -> bytes:
+        known = (each for each in sorted(effects) if knows(switch, asked, each))
         rows = ((opcode, effects[opcode].effects) for opcode in known)
         return b"".join(_EFFECT.pack(opcode, effect) for opcode, effect in rows)
 
-    def get_logs(switch: FmapiSwitch, _: Asked) -> Answer:
-        entry = EFFECTS_LOG.bytes + struct.pack("<I", len(log(switch)))
+    def get_logs(switch: FmapiSwitch, asked: Asked) -> Answer:
+        entry = EFFECTS_LOG.bytes + struct.pack("<I", len(log(switch, asked)))
         return Answer(payload=struct.pack("<H6x", 1) + entry)
 
     def get_log(switch: FmapiSwitch, asked: Asked) -> Answer:
         offset, length = struct.unpack_from("<II", asked.payload, 16)
         if asked.payload[:16] != EFFECTS_LOG.bytes:
             return Answer(INVALID_LOG)
-        whole = log(switch)
+        whole = log(switch, asked)
         if offset + length > len(whole) or length > 1 << asked.manager.limit:
             return Answer(INVALID_INPUT)
         return Answer(payload=whole[offset : offset + length])

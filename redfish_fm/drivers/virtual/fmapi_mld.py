@@ -17,7 +17,7 @@ from redfish_fm.drivers.virtual.fmapi_asked import (
     Row,
     Table,
 )
-from redfish_fm.drivers.virtual.fmapi_generic import device_identity
+from redfish_fm.drivers.virtual.fmapi_generic import device_identity, logs_table
 from redfish_fm.drivers.virtual.fmapi_switch import (
     ABORTED,
     BAD_LENGTH,
@@ -269,3 +269,12 @@ LD: Table = {
     0x0002: Row(ld_status),
     0x4400: Row(sanitize, effects=DATA | BACKGROUND),
 }
+
+
+def _ld_knows(switch: FmapiSwitch, asked: Asked, opcode: int) -> bool:
+    device = _device(switch, asked)
+    able = opcode != _SANITIZE or (device is not None and device.facts.sanitizes)
+    return able and switch.profile.has(opcode, behind_port=True)
+
+
+LD |= logs_table(LD, _ld_knows)

@@ -60,12 +60,17 @@ HANG_UP = Answer(-1)
 
 @dataclass(slots=True, eq=False)
 class Manager:
-    """One manager as the switch knows it: a connection. `tell` sends it a request of ours."""
+    """One manager as the switch knows it: a connection. `tell` sends it a request of ours.
+
+    `limit` is what it wants messages to have at most, `limit_max` what the connection can; as
+    powers of two.
+    """
 
     tell: Callable[[int, bytes], None]
     dialect: Dialect = Dialect.SPEC
     mask: int = 0
     limit: int = 13
+    limit_max: int = 13
     interrupts: bytes = bytes(5)
 
 

@@ -84,10 +84,30 @@ def configure_ld(switch: FmapiSwitch, asked: Asked) -> Answer:
     return Answer(payload=configuration_dword(switch, address, _MEMORY_CLASS))
 
 
+def read_ld_memory(switch: FmapiSwitch, asked: Asked) -> Answer:
+    """Send LD CXL.io Memory Request (5302h): a simulated LD has no registers, so all are 0.
+
+    A write is refused, for there is nothing that would take it.
+    """
+    number, _, _, last, ld, length = struct.unpack_from("<BBBBHH", asked.payload)
+    device = switch.device(number)
+    known = device is not None and any(each.id == ld for each in device.facts.lds)
+    fits = _MEMORY_HEAD + length <= 1 << asked.manager.limit and length <= _MEMORY_BYTES_MAX
+    if not known or last & _WRITE or not fits:
+        return Answer(INVALID_INPUT)
+    return Answer(payload=struct.pack("<HH", length, 0) + bytes(length))
+
+
+_WRITE = 0x80
+_MEMORY_BYTES_MAX = 4096
+_MEMORY_HEAD = 16
+"""CCI header, and what stands before the data of an answer."""
+
 DEVICE: Table = {**MLD, **DCD, 0x5300: Row(to_ld, _HEAD_BYTES, more=True)}
 """What an MLD behind a port understands."""
 
 TUNNELS: Table = {
     0x5300: Row(to_device, _HEAD_BYTES, more=True),
     0x5301: Row(configure_ld, 12, effects=CONFIGURATION),
+    0x5302: Row(read_ld_memory, 16, more=True),
 }

@@ -30,7 +30,10 @@ from redfish_fm.errors import FmError
 FM_API, CCI = 0x07, 0x08
 """MCTP message types."""
 
-MESSAGE_BYTES_MAX = 1 << 13
+_LIMIT_OF_PACKETS, _LIMIT_OF_FRAMES = 13, 11
+"""Longest messages, as powers of two. A frame counts its bytes with 12 bits."""
+
+MESSAGE_BYTES_MAX = 1 << _LIMIT_OF_PACKETS
 """Longest message that a switch takes; Identify says it as 13."""
 
 _HEADER = struct.Struct("<BBBHHBHH")
@@ -103,7 +106,12 @@ def write_message(
 
 
 class Framing(Protocol):
-    """How messages go over one connection; made anew for each."""
+    """How messages go over one connection; made anew for each.
+
+    `limit_max`: messages of 2^n bytes fit, and no longer ones.
+    """
+
+    limit_max: int
 
     def feed(self, data: bytes) -> list[Heard]:
         """Return the messages that are complete now. Raises WireBroken."""
@@ -135,6 +143,7 @@ class Packets:
     """
 
     def __init__(self, dialect: Dialect, *, truncates: bool = False) -> None:
+        self.limit_max = _LIMIT_OF_PACKETS
         self._dialect = dialect
         self._truncates = truncates
         self._waiting = bytearray()
@@ -216,6 +225,7 @@ class Frames:
     """Frames of 2 + 1 + 1 bytes before the CCI message."""
 
     dialect: Dialect
+    limit_max: int = _LIMIT_OF_FRAMES
     _waiting: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> list[Heard]:

@@ -7,11 +7,12 @@ deadlines: that is the driver's. It outlives drivers, as powered hardware outliv
 everything in it happens synchronously.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from redfish_fm.clocks import Clock
+from redfish_fm.drivers.virtual.cabling import Cabling
 from redfish_fm.drivers.virtual.capacity import Extent
 from redfish_fm.drivers.virtual.contents import Life
 from redfish_fm.drivers.virtual.device import SimulatedDevice
@@ -81,19 +82,21 @@ class Hardware:
         self._clock = clock
         self._fabric_clock = fabric_clock or clock
         self.devices = Devices(inventory, self._fabric_clock, careless)
-        self.switches = {
-            switch.id: SimulatedSwitch(
+        self.switches: dict[str, SimulatedSwitch] = {}
+        for switch in inventory.switches:
+            self.switches[switch.id] = SimulatedSwitch(
                 switch,
                 self.devices,
+                self.switches,
                 forgets=careless,
                 training_s=training_s,
                 networked=inventory.kind is FabricKind.CONNECTION_GRANTS,
             )
-            for switch in inventory.switches
-        }
+        self._cabling = Cabling(
+            self.switches, self._fabric_clock, lambda switch: self._tell(switch, Event.TIMER)
+        )
         self._state = VirtualState(state, inventory.fabric, journal_max)
         self._late = LateCommands(self._state, clock, late_max_s)
-        self._training: set[str] = set()
         self._down_until_s: dict[str, float] = {}
         self._listeners: list[Listener] = []
         self.had_manager = self._state.described()
@@ -183,7 +186,10 @@ class Hardware:
         for switch in [s for s, until_s in self._down_until_s.items() if until_s <= now_s]:
             del self._down_until_s[switch]
             self._tell(switch, Event.BACK)
-        self._advance_training()
+        for switch in self._cabling.advance():
+            # A switch that does not answer tells nothing; it is looked at when it is back.
+            if switch not in self._down_until_s:
+                self._tell(switch, Event.CHANGED)
         for device, targets in self.devices.advance():
             at_s = self._clock.wall_s()
             actions = [Action(at_s, "sanitized", "time", t.switch, target=t) for t in targets]
@@ -199,8 +205,7 @@ class Hardware:
 
     def next_fabric_s(self) -> float | None:
         """Return when physics changes something next (fabric clock), None if nothing will."""
-        times = [self.switches[switch].next_trained_s() for switch in self._training]
-        times.append(self.devices.next_s())
+        times = (self._cabling.next_s(), self.devices.next_s())
         return min((time_s for time_s in times if time_s is not None), default=None)
 
     # -- ports and links ------------------------------------------------------------------------
@@ -233,19 +238,22 @@ class Hardware:
         if condition == before:
             return
         if switch.can_link(port.port) != could:
-            self._train((port,))
+            self._cabling.train((port,))
         note = ", ".join(f"{name}={value}" for name, value in changes.items())
         at_s = self._clock.wall_s()
         action = Action(at_s, "port", "outside", port.switch, port=port.port, note=note)
-        self._state.record_port(port, condition, action, switch.counted(port.port))
-        self._tell(port.switch, Event.CHANGED)
+        ends = self._cabling.ends((port,))
+        counted = {end: self.switches[end.switch].counted(end.port) for end in ends}
+        self._state.record_port(port, condition, action, counted)
+        self._tell_ends(counted)
 
     def reset_link(self, port: PortId) -> None:
         """Train the link of a port anew. Raises Refused for an unknown port."""
         self.advance()
         self._switch(port.switch).set_port(port.port)
-        self._state.record((), links=self._train((port,)))
-        self._tell(port.switch, Event.CHANGED)
+        counted = self._cabling.train((port,))
+        self._state.record((), links=counted)
+        self._tell_ends(counted)
 
     # -- devices --------------------------------------------------------------------------------
 
@@ -288,7 +296,7 @@ class Hardware:
         """Give a host power or take it away: the links of its ports follow, bindings stay."""
         self.advance()
         for id_, switch in self.switches.items():
-            self._train(ports := switch.power_host(host, on), announced=True)
+            self._cabling.train(ports := switch.power_host(host, on), announced=True)
             if ports:
                 self._tell(id_, Event.CHANGED)
 
@@ -318,8 +326,9 @@ class Hardware:
             simulated.force(vppb, None)
             actions.append(Action(now_s, "unbind", "restart", switch, vppb, target))
         simulated.errors.clear()
-        ports = [port.id for port in simulated.facts.ports]
-        self._state.record(actions, links=self._train(ports, announced=True))
+        counted = self._cabling.train((p.id for p in simulated.facts.ports), announced=True)
+        self._state.record(actions, links=counted)
+        self._tell_ends(port for port in counted if port.switch != switch)
         self._take_down(switch, down_s, Event.RESTARTED)
 
     def close(self) -> None:
@@ -434,30 +443,9 @@ class Hardware:
             self.switches[port.switch].look_again(port.port)
         now = simulated.life
         relinked = (before.present, before.powered) != (now.present, now.powered)
-        links = self._train(simulated.ports) if relinked else None
+        links = self._cabling.train(simulated.ports) if relinked else None
         self._keep((simulated,), [action], links=links)
         self._tell_device(simulated)
-
-    def _train(
-        self, ports: Sequence[PortId], *, announced: bool = False
-    ) -> dict[PortId, LinkErrors]:
-        """Train links anew or give them up; returns what their ports have counted by then."""
-        now_s = self._fabric_clock.now_s()
-        for port in ports:
-            self.switches[port.switch].train(port.port, now_s, announced=announced)
-            self._training.add(port.switch)
-            self._tell(port.switch, Event.TIMER)
-        return {port: self.switches[port.switch].counted(port.port) for port in ports}
-
-    def _advance_training(self) -> None:
-        now_s = self._fabric_clock.now_s()
-        for switch in tuple(self._training):
-            trained = self.switches[switch].trained(now_s)
-            if self.switches[switch].next_trained_s() is None:
-                self._training.discard(switch)
-            # A switch that does not answer tells nothing; it is looked at when it is back.
-            if trained and switch not in self._down_until_s:
-                self._tell(switch, Event.CHANGED)
 
     def _keep(
         self,
@@ -491,7 +479,10 @@ class Hardware:
             self._tell_device(device)
 
     def _tell_device(self, device: SimulatedDevice) -> None:
-        for switch in dict.fromkeys(port.switch for port in device.ports):
+        self._tell_ends(device.ports)
+
+    def _tell_ends(self, ports: Iterable[PortId]) -> None:
+        for switch in dict.fromkeys(port.switch for port in ports):
             self._tell(switch, Event.CHANGED)
 
     def _tell(self, switch: str, event: Event) -> None:

@@ -41,6 +41,12 @@ def _fabric_size(spec: FabricSpec, hosts: int, path: str, problems: Problems) ->
             if devices.total is not None and devices.count > 1:
                 problems.add(f"{path}.switches[{i}].devices[{j}].total", "either count or total")
             total += devices.in_all(group.count) * _part_count(devices)
+        for j, uplink in enumerate(group.uplinks):
+            far_ends = group.count * uplink.count
+            total += 2 * far_ends
+            if far_ends > PORT_COUNT_MAX:
+                text = f"{uplink.to} would get {far_ends} ports; a switch has {PORT_COUNT_MAX}"
+                problems.add(f"{path}.switches[{i}].uplinks[{j}]", f"{text} at most")
         total += group.count * (1 + ports)
     for i, device in enumerate(spec.devices):
         names = ("",) if device.ports == "all" else device.ports
@@ -66,7 +72,8 @@ def _port_count(group: SwitchSpec, hosts: int) -> int:
     """Return how many ports the switches of a group have at most."""
     devices = sum(each.on_switch(0, group.count) * each.heads for each in group.devices)
     attached = _attached(group.hosts, hosts, group.count)
-    return attached * group.host_ports + devices + group.spare_ports
+    uplinks = sum(each.count for each in group.uplinks)
+    return attached * group.host_ports + devices + group.spare_ports + uplinks
 
 
 def _attached(hosts: Hosts, count: int, among: int) -> int:

@@ -193,6 +193,17 @@ class EachSpec(_Strict, frozen=True):
 Hosts = Literal["all", "dealt"] | EachSpec | tuple[Name, ...]
 
 
+class UplinkSpec(_Strict, frozen=True):
+    """Links from a switch to another one, side by side: hosts come in by them from either end."""
+
+    to: Name
+    """The switch at the other end."""
+    count: Annotated[int, msgspec.Meta(ge=1, le=16)] = 1
+    """How many there are; hosts are dealt to them in turn."""
+    link: LinkSpec = LinkSpec()
+    """Each of them."""
+
+
 class SwitchSpec(_Strict, frozen=True):
     """One switch, or `count` of them.
 
@@ -218,6 +229,8 @@ class SwitchSpec(_Strict, frozen=True):
     """Link of each host."""
     vppbs: Annotated[int, msgspec.Meta(ge=1, le=256)] = 16
     """Bridges of each host's virtual switch: how many things one host can bind here."""
+    uplinks: tuple[UplinkSpec, ...] = ()
+    """Of a PCIe switch: its links to other switches of the fabric, in which there are no loops."""
     devices: tuple[DeviceSpec, ...] = ()
     """Devices on downstream ports of each switch of the group."""
     spare_ports: Annotated[int, msgspec.Meta(ge=0, le=PORT_COUNT_MAX)] = 0

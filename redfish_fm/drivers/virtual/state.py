@@ -241,9 +241,14 @@ class VirtualState:
                 db.execute("DELETE FROM late WHERE n = ?", (finished.n,))
 
     def record_port(
-        self, port: PortId, condition: PortCondition, action: Action, errors: LinkErrors
+        self,
+        port: PortId,
+        condition: PortCondition,
+        action: Action,
+        links: Mapping[PortId, LinkErrors],
     ) -> None:
-        """Keep the condition of one port and what it has counted; journal the change."""
+        """Keep the condition of one port; journal the change. `links`: what it has counted, and
+        what the other end of its link has."""
         with self.connection as db:
             db.execute("BEGIN IMMEDIATE")
             db.execute(
@@ -253,7 +258,7 @@ class VirtualState:
                 (self._fabric, port.switch, port.port, condition.link_up, condition.present,
                  condition.health, condition.width, condition.gen),
             )  # fmt: skip
-            self._keep_links(db, {port: errors})
+            self._keep_links(db, links)
             self._keep(db, action)
 
     def record_switch(self, switch: str, health: str, action: Action) -> None:

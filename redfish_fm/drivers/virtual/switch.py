@@ -9,6 +9,8 @@ does lost power; a missing device does.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from redfish_fm.drivers.virtual.device import SimulatedDevice
 from redfish_fm.drivers.virtual.links import (
@@ -55,6 +57,7 @@ class SimulatedSwitch:
         self,
         facts: Switch,
         devices: Mapping[str, SimulatedDevice],
+        others: Mapping[str, "SimulatedSwitch"] = MappingProxyType({}),
         *,
         forgets: frozenset[Forgets] = frozenset(),
         training_s: float = TRAINING_S,
@@ -76,6 +79,7 @@ class SimulatedSwitch:
             if port.host is not None:
                 self._ports_of.setdefault(port.host, []).append(port.id)
         self._devices = devices
+        self._others = others
         self._vppbs = {vcs.id: vcs.vppb_count for vcs in facts.virtual_switches}
         self._hosts = {
             vcs.id: vcs.host or f"nobody behind {facts.id}/{vcs.id}"
@@ -99,6 +103,15 @@ class SimulatedSwitch:
         """Return the device plugged in at a port, present or not."""
         found = self._ports.get(port)
         return None if found is None else self._devices.get(found.device or "")
+
+    def port(self, port: str) -> Port | None:
+        """Return a port as it is known from the beginning; None: there is none."""
+        return self._ports.get(port)
+
+    def peer(self, port: str) -> PortId | None:
+        """Return the port of another switch at the far end of a port's link."""
+        found = self._ports.get(port)
+        return None if found is None else found.peer
 
     def refusal(self, step: Bind | Unbind) -> Refusal | None:
         """Return why this switch would refuse the command now, or None."""
@@ -159,18 +172,29 @@ class SimulatedSwitch:
         if port not in self._ports:
             raise Refused(Refusal.UNKNOWN_PORT, f"{self.facts.id} port {port}")
         before = self._link(port)
-        self.conditions[port] = replace(self._condition(port), **changes)  # type: ignore[arg-type]
+        self.conditions[port] = replace(self.condition(port), **changes)  # type: ignore[arg-type]
         after = self._link(port)
+        far = self._far_end(port)
         if before is not None and after is not None and before != after:
-            self._count(port, changed(before, after))
+            self.count(port, changed(before, after))
+            if far is not None:
+                far.switch.count(far.port, changed(before, after))
         self.look_again(port)
+        if far is not None:
+            far.switch.look_again(far.port)
         return self.conditions[port]
+
+    def condition(self, port: str) -> PortCondition:
+        """Return what was done to a port."""
+        return self.conditions.get(port, _USUAL)
 
     def can_link(self, port: str) -> bool:
         """Whether both ends of a port's link are there and powered, and the link is not down."""
-        facts, condition = self._ports[port], self._condition(port)
-        device = self.device_at(port)
-        if not (condition.link_up and condition.present) or facts.host in self._dark:
+        facts, device = self._ports[port], self.device_at(port)
+        conditions = self._at_both_ends(port)
+        if not all(each.link_up and each.present for each in conditions):
+            return False
+        if facts.host in self._dark or (facts.peer is not None and len(conditions) < 2):
             return False
         return device.answers if device is not None else self._cabled(facts)
 
@@ -194,7 +218,7 @@ class SimulatedSwitch:
         self.look_again(port)
         can = self.can_link(port)
         if port not in self._down and not announced:
-            self._count(port, RETRAINED if can else self._lost(port))
+            self.count(port, RETRAINED if can else self._lost(port))
         if can:
             self._training.begin(port, now_s)
         else:
@@ -225,6 +249,11 @@ class SimulatedSwitch:
         """Return the errors that a port has counted."""
         return self.errors.get(port, NO_ERRORS)
 
+    def count(self, port: str, more: LinkErrors) -> None:
+        """Let a port count errors, if it counts any."""
+        if self._counts:
+            self.errors[port] = self.counted(port) + more
+
     def look_again(self, port: str) -> None:
         """Note that something at a port, or its device, has changed."""
         self._said.pop(port, None)
@@ -234,7 +263,7 @@ class SimulatedSwitch:
         device = self._devices.get(port.device or "")
         if port.role is not PortRole.DOWNSTREAM:
             return Refusal.NOT_DOWNSTREAM
-        if device is None or not self._condition(port.id.port).present:
+        if device is None or not self.condition(port.id.port).present:
             return Refusal.DEVICE_ABSENT
         if target.ld == LD_FM_OWNED and device.facts.lds:
             return Refusal.LD_FM_OWNED
@@ -260,8 +289,17 @@ class SimulatedSwitch:
                 return refusal
         return None
 
-    def _condition(self, port: str) -> PortCondition:
-        return self.conditions.get(port, _USUAL)
+    def _far_end(self, port: str) -> "_FarEnd | None":
+        """Return the other end of a link between switches; None of any other link."""
+        peer = self._ports[port].peer
+        other = None if peer is None else self._others.get(peer.switch)
+        return None if peer is None or other is None else _FarEnd(other, peer.port)
+
+    def _at_both_ends(self, port: str) -> tuple[PortCondition, ...]:
+        """Return what was done to the port, and to that of another switch at the far end."""
+        far = self._far_end(port)
+        own = self.condition(port)
+        return (own,) if far is None else (own, far.switch.condition(far.port))
 
     def _link(self, port: str) -> Negotiated | None:
         """Return what the link of a port runs at, None while it is not up."""
@@ -269,43 +307,43 @@ class SimulatedSwitch:
 
     def _best(self, port: str, *, degraded: bool = True) -> Negotiated:
         """Return what the link of a port trains to: as it is, or as if it were not `degraded`."""
-        facts, device = self._ports[port], self.device_at(port)
-        ends = (facts.link, *(() if device is None else (device.facts.link,)))
-        condition = self._condition(port) if degraded else PortCondition()
-        return negotiate(ends, condition.gen, condition.width)
+        device, far = self.device_at(port), self._far_end(port)
+        there = None if far is None else far.switch.port(far.port)
+        ends = [self._ports[port].link, *(() if device is None else (device.facts.link,))]
+        ends += [] if there is None else [there.link]
+        conditions = self._at_both_ends(port) if degraded else ()
+        gens = [each.gen for each in conditions if each.gen]
+        widths = [each.width for each in conditions if each.width]
+        return negotiate(tuple(ends), min(gens, default=None), min(widths, default=None))
 
     def _lost(self, port: str) -> LinkErrors:
         bound = self._bound_to.get(port, ())
         waiting = sum(self._hosts[vppb.vcs] not in self._dark for vppb in bound)
         return lost(downstream=self._ports[port].role is PortRole.DOWNSTREAM, waiting=waiting)
 
-    def _count(self, port: str, more: LinkErrors) -> None:
-        if self._counts:
-            self.errors[port] = self.counted(port) + more
-
     def _cable(self, port: Port) -> CableState | None:
-        condition = self._condition(port.id.port)
         if port.cable is None:
             return None
-        if not condition.present:
+        conditions = self._at_both_ends(port.id.port)
+        if not all(each.present for each in conditions):
             return CableState.UNPLUGGED
-        if not condition.link_up:
+        if not all(each.link_up for each in conditions):
             return CableState.FAILED
-        if not condition.width and not condition.gen:
+        if not any(each.width or each.gen for each in conditions):
             return CableState.NORMAL
         whole = self._best(port.id.port) == self._best(port.id.port, degraded=False)
         return CableState.NORMAL if whole else CableState.DEGRADED
 
     def _cabled(self, port: Port) -> bool:
         network = self._networked and port.role is PortRole.UPSTREAM
-        return port.host is not None or port.device is not None or network
+        ends = (port.host, port.device, port.peer)
+        return network or any(each is not None for each in ends)
 
     def _port_state(self, port: Port) -> PortState:
         name = port.id.port
-        condition, device = self._condition(name), self._devices.get(port.device or "")
-        present = (
-            self._cabled(port) and condition.present and (device is None or device.life.present)
-        )
+        condition, device = self.condition(name), self._devices.get(port.device or "")
+        plugged = all(each.present for each in self._at_both_ends(name))
+        present = self._cabled(port) and plugged and (device is None or device.life.present)
         health = worst(condition.health, "OK" if device is None else device.life.health)
         serial = device.serial_number if device is not None and present else None
         powered = port.host not in self._dark and (device is None or device.life.powered)
@@ -323,6 +361,13 @@ class SimulatedSwitch:
             errors=self.counted(name) if self._counts else None,
             cable=self._cable(port),
         )
+
+
+class _FarEnd(NamedTuple):
+    """The port of another switch at the far end of a link."""
+
+    switch: SimulatedSwitch
+    port: str
 
 
 def _clash(bound: BindTarget, wanted: BindTarget, device: SimulatedDevice | None) -> Refusal | None:

@@ -53,7 +53,7 @@ class PartContract:
 
     async def test_an_allocated_part_is_observed_at_its_size(self, rig: Rig) -> None:
         part = await rig.allocated()
-        assert await rig.state(part) == PartState(rig.part_mib)
+        assert await rig.state(part) == PartState(rig.part_mib, rig.new_media)
 
     async def test_no_two_parts_of_a_device_are_laid_over_each_other(self, rig: Rig) -> None:
         await rig.allocated()
@@ -75,13 +75,13 @@ class PartContract:
     async def test_allocating_twice_changes_nothing(self, rig: Rig) -> None:
         part = await rig.allocated()
         await rig.allocated()
-        assert await rig.state(part) == PartState(rig.part_mib)
+        assert await rig.state(part) == PartState(rig.part_mib, rig.new_media)
 
     async def test_a_part_keeps_its_size(self, rig: Rig) -> None:
         part = await rig.allocated()
         with pytest.raises(DriverRejected):
             await rig.apply(Allocate(part, 2 * rig.part_mib))
-        assert await rig.state(part) == PartState(rig.part_mib)
+        assert await rig.state(part) == PartState(rig.part_mib, rig.new_media)
 
     async def test_no_more_than_the_pool_can_be_allocated(self, rig: Rig) -> None:
         part = await rig.allocated()
@@ -114,7 +114,7 @@ class PartContract:
         part = await rig.allocated()
         await rig.apply(Deallocate(part))
         await rig.apply(Allocate(part, 2 * rig.part_mib))
-        assert await rig.state(part) == PartState(2 * rig.part_mib)
+        assert await rig.state(part) == PartState(2 * rig.part_mib, rig.new_media)
 
     async def test_only_an_allocated_part_can_be_bound(self, rig: Rig) -> None:
         part = await rig.allocated()
@@ -231,7 +231,7 @@ class PartContract:
             await rig.apply(Deallocate(part))
         assert await rig.state(part) is None
         await rig.allocated()
-        assert await rig.state(part) == PartState(rig.part_mib, Media.CLEAN)
+        assert await rig.state(part) == PartState(rig.part_mib, rig.new_media)
 
     async def test_a_closed_driver_allocates_nothing(self, rig: Rig) -> None:
         await rig.driver.close()

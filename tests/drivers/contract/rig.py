@@ -47,6 +47,8 @@ class Rig:
     """A part of a pool on the switch of `first` that is not allocated; None where none can be."""
     part_mib: int = 0
     """A size that can be allocated for `part`; twice as much fits too."""
+    new_media: Media = Media.CLEAN
+    """What the driver says is in a part that was just allocated: dirty, where nobody tells."""
     lose_next_answer: Means | None = None
     """The next command is carried out (or not), its answer never comes."""
     run_next_late: Means | None = None

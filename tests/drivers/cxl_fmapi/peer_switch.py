@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, Asked, Peer, Reply
 
+ASSERT, DEASSERT, RESET_PPB = range(3)
 OK, STARTED, INVALID, UNSUPPORTED, INTERNAL, RETRY, BUSY = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -17,10 +18,12 @@ class SwitchState:
     """`vppbs`: (vcs, vppb) to (status, port, ld). `mlds`: port to LD count.
 
     `operation_s`: how long a background operation takes; 0 answers at once with success.
-    `end_code`: what the operation ends with. `silent`: opcodes that are not answered.
+    `end_code`: what the operation ends with. `silent`: opcodes that are not answered. `held`: ports
+    whose PERST# is asserted; `controls`: what was asked by Physical Port Control.
     """
 
     ports: int = 8
+    usps: int = 1
     vcss: int = 2
     vppb_count: int = 4
     mlds: dict[int, int] = field(default_factory=lambda: {5: 4})
@@ -41,6 +44,8 @@ class SwitchState:
     allocations: list[int] = field(default_factory=lambda: [4, 4, 4, 4])
     events: list[bytes] = field(default_factory=list)
     commands: list[int] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)
+    controls: list[tuple[int, int]] = field(default_factory=list)
     running: set[asyncio.Task[None]] = field(default_factory=set)
 
     def attach(self, peer: Peer) -> Peer:
@@ -92,14 +97,23 @@ class SwitchState:
         )
 
     def _port(self, port: int) -> bytes:
-        if port == 0:
-            return bytes((0, 4, 2, 0, 0, 3, 16, 16, 0x3F, 5, 5, 4, 0, 4, 0, 0))
+        if port < self.usps:
+            return bytes((port, 4, 2, 0, 0, 3, 16, 16, 0x3F, 5, 5, 4, 0, 4, 0, 0))
         kind = 5 if port in self.mlds else 4
+        flags = 4 | (port in self.held) << 1
         return bytes(
-            (port, 3, 2, 0, kind, 3, 16, 8, 0x3F, 5, 4, 4, 0, 4, 0, self.mlds.get(port, 0))
+            (port, 3, 2, 0, kind, 3, 16, 8, 0x3F, 5, 4, 4, 0, flags, 0, self.mlds.get(port, 0))
         )
 
-    def do_5102(self, _: Asked) -> Reply:
+    def do_5102(self, asked: Asked) -> Reply:
+        port, operation = asked.payload
+        self.controls.append((port, operation))
+        if operation == ASSERT:
+            self.held.add(port)
+        elif (operation == DEASSERT) != (port in self.held):
+            return Reply(INTERNAL)
+        else:
+            self.held.discard(port)
         return Reply()
 
     def do_5103(self, asked: Asked) -> Reply:

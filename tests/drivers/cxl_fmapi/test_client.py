@@ -14,7 +14,7 @@ from redfish_fm.drivers.base import (
     DriverUnavailable,
     DriverUnsupported,
 )
-from redfish_fm.drivers.cxl_fmapi.caller import CallPolicy
+from redfish_fm.drivers.cxl_fmapi.caller import REMEMBERED_S, CallPolicy
 from redfish_fm.drivers.cxl_fmapi.client import SwitchClient
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import AddCapacity
 from redfish_fm.drivers.cxl_fmapi.events import MLD_PORT
@@ -591,6 +591,34 @@ async def test_silence_on_a_query_means_that_it_does_not_exist() -> None:
 
 
 @in_virtual_time
+async def test_silence_is_not_taken_for_an_answer_for_ever() -> None:
+    state = SwitchState(silent={0x0100})
+    async with client_of(state) as (client, _):
+        with pytest.raises(DriverUnsupported):
+            await client.events(EventLog.WARNING)
+        state.silent = set()
+        await asyncio.sleep(REMEMBERED_S)
+        assert (await client.events(EventLog.WARNING)).records == ()
+
+
+@pytest.mark.parametrize("opcode", [0x5100, 0x5101, 0x5200])
+@in_virtual_time
+async def test_silence_on_what_no_switch_lacks_is_no_lack(opcode: int) -> None:
+    state = SwitchState(silent={opcode})
+    async with client_of(state) as (client, _):
+        await client.identify()
+        ask = {
+            0x5100: client.switch,
+            0x5101: lambda: client.physical_ports((0,)),
+            0x5200: lambda: client.virtual_switches((0,)),
+        }[opcode]
+        with pytest.raises(NoAnswer):
+            await ask()
+        state.silent = set()
+        await ask()
+
+
+@in_virtual_time
 async def test_one_lost_answer_does_not_make_a_query_unsupported() -> None:
     state = SwitchState()
     async with client_of(state) as (client, peer):
@@ -826,3 +854,43 @@ def test_the_codes_of_this_peer_are_those_of_the_standard() -> None:
         ReturnCode.INVALID_INPUT,
         ReturnCode.BUSY,
     )
+
+
+@pytest.mark.parametrize("typed", [False, True])
+@in_virtual_time
+async def test_an_ld_is_reached_through_two_tunnels(typed: bool) -> None:
+    state = SwitchState(typed_tunnel=typed)
+    async with client_of(state, jrl=typed) as (client, peer):
+        heard: list[bytes] = []
+        plain = peer.answers[0x5300]
+
+        def listening(asked: Asked) -> Reply | None:
+            heard.append(asked.payload)
+            return plain(asked)
+
+        peer.answers[0x5300] = listening
+        status = await client.device(5).ld_status(3)
+        assert (status.running, status.opcode) == (False, 0)
+        head = b"\x08" * typed
+        asked = head + bytes((0, 0x55, 0, 2, 0, *bytes(7)))
+        inner = bytes((3, 0, len(asked), 0)) + asked
+        outer = head + bytes((0, 0x55, 0, 0, 0x53, len(inner), *bytes(6))) + inner
+        assert heard == [bytes((5, 0, len(outer), 0)) + outer]
+
+
+@in_virtual_time
+async def test_what_an_ld_lacks_its_device_need_not_lack() -> None:
+    state = SwitchState()
+    async with client_of(state) as (client, _):
+        with pytest.raises(DriverUnsupported):
+            await client.device(5).sanitize(0)
+        lacks = client.caller.lacks
+        assert lacks(0x4400, 5, of_ld=True)
+        assert not lacks(0x4400, 5)
+
+
+@in_virtual_time
+async def test_a_switch_without_tunnels_has_no_way_to_an_ld() -> None:
+    async with client_of(short_identity(), FRAMES) as (client, _):
+        with pytest.raises(DriverUnsupported, match="no way to an LD"):
+            await client.device(5).ld_status(0)

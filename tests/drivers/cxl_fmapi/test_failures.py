@@ -5,11 +5,16 @@ import logging
 
 import pytest
 
-from redfish_fm.drivers.base import DriverNotSent, DriverRejected, DriverUnavailable
+from redfish_fm.drivers.base import (
+    DriverNotSent,
+    DriverRejected,
+    DriverUnavailable,
+    DriverUnsupported,
+)
 from redfish_fm.drivers.cxl_fmapi.attached import AttachedPolicy
 from redfish_fm.fabric.model import Bind, BindTarget, PortId, PortState, Unbind, VppbId
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, Asked, Peer, Reply
-from tests.drivers.cxl_fmapi.peer_switch import INTERNAL, SwitchState
+from tests.drivers.cxl_fmapi.peer_switch import INTERNAL, UNSUPPORTED, SwitchState
 from tests.drivers.cxl_fmapi.rigs import LATE_MAX_S, SHORT_IDENTITY, World, world
 from tests.virtual_time import in_virtual_time
 
@@ -313,6 +318,52 @@ async def test_12_an_answer_that_is_too_short_is_none_and_one_too_long_is_read()
         peer.answers[0x5200] = state.answer
         made.driver.switches["sw0"].touch()
         assert (await made.observed()).complete
+
+
+@in_virtual_time
+async def test_12_an_answer_damaged_to_unsupported_is_not_believed_of_a_bind() -> None:
+    state = SwitchState()
+    async with world(state) as made:
+        await made.observed()
+        peer = made.peers["sw0"]
+
+        def damaged(asked: Asked) -> Reply:
+            state.answer(asked)
+            peer.answers[BIND] = peer.answers[0x5202] = state.answer
+            return Reply(UNSUPPORTED)
+
+        # The first of all: it is looked at, and seen bound.
+        peer.answers[BIND] = damaged
+        await bind(made, FREE, SLD)
+        assert (await made.observed()).bindings[FREE] == SLD
+        for step in (Unbind(FREE, SLD), Bind(FREE, SLD), Unbind(FREE, SLD)):
+            await made.driver.apply(step, made.clock.now_s() + 30)
+        # One that was carried out before: whether it was this time, is not known.
+        peer.answers[BIND] = damaged
+        with pytest.raises(DriverUnavailable, match="says that there is none"):
+            await bind(made, FREE, SLD)
+        await made.clock.sleep(1)
+        assert (await made.observed()).bindings[FREE] == SLD
+        await made.driver.apply(Unbind(FREE, SLD), made.clock.now_s() + 30)
+        assert (await made.observed()).bindings[FREE] is None
+
+
+@in_virtual_time
+async def test_a_switch_that_binds_nothing_is_told_so_and_asked_twice() -> None:
+    state = SwitchState()
+    async with world(state) as made:
+        await made.observed()
+        asked: list[Asked] = []
+
+        def refuse(each: Asked) -> Reply:
+            asked.append(each)
+            return Reply(UNSUPPORTED)
+
+        made.peers["sw0"].answers[BIND] = refuse
+        for _ in range(4):
+            with pytest.raises(DriverUnsupported):
+                await bind(made, FREE, SLD)
+        assert len(asked) == 2
 
 
 @in_virtual_time

@@ -70,10 +70,10 @@ async def test_each_packet_and_each_frame_goes_in_one_write(speak: str, whole: i
     written: list[int] = []
     async with dialled(Peer(speak, answers={0x5101: echo})) as link:
         assert link.session is not None
-        transport = link.session.writer.transport
+        transport = link.session.transport
         write = transport.write
 
-        def note(data: bytes) -> None:
+        def note(data: bytes | bytearray | memoryview) -> None:
             written.append(len(data))
             write(data)
 
@@ -250,7 +250,7 @@ async def test_a_switch_that_reads_nothing_is_given_up_in_time() -> None:
     async with dialled(peer, LinkPolicy(silent_max=99, keep_alive_s=1e6)) as link:
         session = link.session
         assert session is not None
-        ours = session.writer.get_extra_info("socket")
+        ours = session.transport.get_extra_info("socket")
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         for _ in range(2):
             with pytest.raises(NoAnswer):

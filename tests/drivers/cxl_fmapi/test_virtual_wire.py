@@ -14,7 +14,7 @@ from redfish_fm.drivers.cxl_fmapi.driver import CxlFmApiDriver, create
 from redfish_fm.drivers.cxl_fmapi.places import Framing, LinkKind, SwitchPlace
 from redfish_fm.drivers.virtual.fmapi_faults import WireFault
 from redfish_fm.drivers.virtual.topology import load
-from redfish_fm.fabric.model import Allocate, BindTarget, Inventory, VppbId
+from redfish_fm.fabric.model import Allocate, BindTarget, Inventory, Media, VppbId
 from redfish_fm.resources import mockups_dir
 from tests.drivers.contract.rig import Rig
 from tests.drivers.contract.suite import names, run_on
@@ -106,6 +106,7 @@ async def wire_rig(profile: str, kind: str) -> AsyncIterator[Rig]:
             other,
             part,
             512 if pooled else 0,
+            Media.DIRTY,
             # What is lost of a tunnelled command, the wire can not choose.
             lose_next_answer=None if pooled else lose_next_answer,
             hold_next=hold_next if holds else None,

@@ -14,6 +14,7 @@ from tests.virtual_time import in_virtual_time
 
 OK, STARTED, INVALID, UNSUPPORTED, BAD_LENGTH, EXHAUSTED = 0, 1, 2, 3, 0x16, 0x1D
 GIB = 1 << 30
+EFFECTS_LOG = bytes.fromhex("0da9c0b5bf414b788f7996b1623b3f17")
 
 POOL = """
 name: pool
@@ -158,6 +159,44 @@ async def test_an_ld_has_a_configuration_space() -> None:
         assert (await manager.ask(0x5301, ask)).code == INVALID
 
 
+def memory_request(port: int, ld: int, length: int, *, write: bool = False) -> bytes:
+    return struct.pack("<BxBBHHQ", port, 0xF0, 0x0F | write << 7, ld, length, 0x1000)
+
+
+@in_virtual_time
+async def test_an_ld_has_an_io_memory_that_is_read_as_zeros() -> None:
+    async with managed(inventory=fabric()) as (manager, _):
+        said = await manager.ask(0x5302, memory_request(POOLED, 1, 4096))
+        assert (said.code, said.payload) == (OK, b"\x00\x10\x00\x00" + bytes(4096))
+        said = await manager.ask(0x5302, memory_request(FIXED, 3, 4))
+        assert said.payload == b"\x04\x00\x00\x00" + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        memory_request(POOLED, 9, 4),
+        memory_request(WHOLE, 0, 4),
+        memory_request(0, 0, 4),
+        memory_request(POOLED, 1, 4097),
+        memory_request(POOLED, 1, 4, write=True) + bytes(4),
+    ],
+    ids=["no such LD", "no MLD", "no device", "too much", "a write"],
+)
+@in_virtual_time
+async def test_an_io_memory_that_there_is_not_is_refused(request_: bytes) -> None:
+    async with managed(inventory=fabric()) as (manager, _):
+        assert (await manager.ask(0x5302, request_)).code == INVALID
+
+
+@in_virtual_time
+async def test_no_answer_is_longer_than_a_manager_wants() -> None:
+    async with managed(inventory=fabric()) as (manager, _):
+        assert (await manager.ask(0x0004, b"\x08")).payload == b"\x08"
+        assert (await manager.ask(0x5302, memory_request(POOLED, 1, 240))).code == OK
+        assert (await manager.ask(0x5302, memory_request(POOLED, 1, 241))).code == INVALID
+
+
 # Memory
 
 
@@ -243,6 +282,24 @@ async def test_an_ld_is_sanitized_before_its_memory_goes_back() -> None:
         assert (await inner(manager, 0x0002, lds=(0,))).payload.hex() == "c800004400000000"
         assert world.hardware.part_states("s")[target].media is Media.CLEAN
         assert (await inner(manager, 0x5402, wanted(0, 0))).code == OK
+
+
+@pytest.mark.parametrize("able", [True, False])
+@in_virtual_time
+async def test_an_ld_tells_which_commands_it_knows(able: bool) -> None:
+    text = (
+        POOL
+        if able
+        else POOL.replace("id: f, kind: Memory,", "id: f, kind: Memory, sanitizes: false,")
+    )
+    async with managed(inventory=fabric(text)) as (manager, _):
+        logs = (await inner(manager, 0x0400, port=FIXED, lds=(0,))).payload
+        (count, size) = struct.unpack("<H6x16xI", logs)
+        assert count == 1
+        asked = EFFECTS_LOG + struct.pack("<II", 0, size)
+        entries = (await inner(manager, 0x0401, asked, port=FIXED, lds=(0,))).payload
+        known = {opcode for opcode, _ in struct.iter_unpack("<HH", entries)}
+        assert known == {0x0001, 0x0002, 0x0400, 0x0401} | ({0x4400} if able else set())
 
 
 @in_virtual_time

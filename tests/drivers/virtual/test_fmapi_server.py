@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import struct
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from redfish_fm.drivers.virtual import fmapi_server
 from redfish_fm.drivers.virtual.fmapi_switch import FmapiSwitch, NotOnTheWire
 from redfish_fm.drivers.virtual.fmapi_wire import Dialect
+from redfish_fm.fabric.model import Bind, Unbind
 from tests.drivers.fabrics import CXL, FIRST, SLD, ld
 from tests.drivers.fmapi_world import fmapi_world
 from tests.drivers.virtual.fmapi_captured import Plan
@@ -193,7 +195,12 @@ async def test_hostile_managers_harm_nobody_but_themselves(profile: str, seed_ba
     chance = random.Random(seed_base)  # noqa: S311 - no secret
     frames = profile == "short-identity"
     async with fmapi_world(profile=profile, frames=frames) as world:
-        known = (*range(0x5100, 0x5104), *range(0x5200, 0x5204), 0x5300, 0x5301, *range(1, 6))
+        known = (
+            *range(0x5100, 0x5104),
+            *range(0x5200, 0x5204),
+            *range(0x5300, 0x5303),
+            *range(1, 6),
+        )
         for _ in range(20):
             async with raw_manager(world.host, world.port, frames=frames) as hostile:
                 for _ in range(50):
@@ -228,6 +235,27 @@ async def test_hostile_tunnels_harm_nobody(seed_base: int) -> None:
                     await manager.ask(0x5201, bytes((0, chance.randrange(9), 2, 0, 0, 0)))
             for device in world.hardware.devices.values():
                 assert sum(part.size_mib for part in device.parts.values()) <= 8192
+
+
+@in_virtual_time
+async def test_no_answer_is_longer_than_a_frame() -> None:
+    async with (
+        fmapi_world(frames=True) as world,
+        raw_manager(world.host, world.port, frames=True) as manager,
+    ):
+        assert (await manager.ask(0x0001)).payload[16] == 11
+        assert (await manager.ask(0x0003)).payload == b"\x0b"
+        assert (await manager.ask(0x0004, b"\x0d")).payload == b"\x0b"
+        for number in range(70):
+            step = Bind(FIRST, SLD) if number % 2 == 0 else Unbind(FIRST, SLD)
+            world.hardware.execute(step, "outside")
+            await manager.ask(0x0001)
+        said = await manager.ask(0x0100, b"\x00")
+        assert (said.code, said.payload[0] & 2) == (OK, 2)
+        assert len(said.payload) <= 2048
+        # Of an LD as much as fits is read, and no more.
+        ask = struct.pack("<BxBBHHQ", 2, 0xF0, 0x0F, 1, 4096, 0)
+        assert (await manager.ask(0x5302, ask)).code == 2
 
 
 @in_virtual_time

@@ -25,6 +25,7 @@ STRUCTS = {
     "spanning device": spec.SpanningSpec,
     "subsystem": spec.SubsystemSpec,
     "link": spec.LinkSpec,
+    "uplink": spec.UplinkSpec,
     "lds": spec.LdsSpec,
     "dynamic": spec.DynamicSpec,
     "each": spec.EachSpec,
@@ -120,7 +121,7 @@ def test_the_guide_knows_every_kind_of_struct() -> None:
 
 def test_every_example_of_the_guide_is_a_topology() -> None:
     examples = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 6
+    assert len(examples) == 7
     for example in examples:
         text = example if example.startswith("name:") else _around(example)
         read(text, "docs/topologies.md")
