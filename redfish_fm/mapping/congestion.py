@@ -2,6 +2,7 @@
 
 Pure. Redfish: Port.v1_18_0 CXL, PortMetrics.v1_8_1 CXL. CXL: QoS Control (FM API 5403h, 5404h).
 What a client says is wanted, whatever the device has in the rest; shown is what the device says.
+Temporary throughput reduction stays as it is: a port's property for it is out of use (v1_12_0).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.writes import OutcomeKind, Write
 
-CXL, CONGESTION, REDUCTION = "CXL", "Congestion", "TemporaryThroughputReductionEnabled"
+CXL, CONGESTION = "CXL", "Congestion"
 
 _FIELDS = {
     "CongestionTelemetryEnabled": ("congestion", 0, 1),
@@ -36,12 +37,11 @@ _FIELDS = {
 def patch(write: Write, tip: Tip) -> Draft:
     """Return the draft of a PATCH on a port. Raises RedfishError with every reason against it."""
     uri, said = write.uri, write.body.get(CXL)
-    if not isinstance(said, Mapping) or not said.keys() & {CONGESTION, REDUCTION}:
+    if not isinstance(said, Mapping) or CONGESTION not in said:
         return generic.patch(write, tip)
     if uri not in tip.facts.qos_targets:
-        told = (messages.property_not_writable(name, f"#/{CXL}/{name}")
-                for name in (CONGESTION, REDUCTION) if name in said)  # fmt: skip
-        raise refusals.bad_content(*told)
+        told = messages.property_not_writable(CONGESTION, f"#/{CXL}/{CONGESTION}")
+        raise refusals.bad_content(told)
     draft = generic.patch(write, tip)
     if draft.kind is OutcomeKind.NO_OPERATION or not draft.edits:
         return draft
@@ -83,8 +83,7 @@ def read_control(uri: str, overlay: Mapping[str, Any] | None, facts: Facts) -> Q
         return None
     said = cxl.get(CONGESTION)
     values = {field: said.get(name) for name, (field, *_) in _FIELDS.items()} if said else {}
-    control = QosControl(throughput_reduction=cxl.get(REDUCTION), **values)
-    return QosWish(place[0], place[1], Qos(), uri, control)
+    return QosWish(place[0], place[1], Qos(), uri, QosControl(**values))
 
 
 def _parsed(overlay: bytes | None) -> dict[str, Any] | None:
@@ -96,11 +95,7 @@ def abilities(device: Device | None) -> dict[str, Any]:
     able = None if device is None else device.telemetry
     if able is None:
         return {}
-    supported = {
-        "EgressPortBackpressureSupported": able.congestion,
-        "TemporaryThroughputReductionSupported": able.throughput_reduction,
-    }
-    return {"QoSTelemetryCapabilities": supported}
+    return {"QoSTelemetryCapabilities": {"EgressPortBackpressureSupported": able.congestion}}
 
 
 def properties(state: PortState) -> dict[str, Any]:
@@ -109,7 +104,7 @@ def properties(state: PortState) -> dict[str, Any]:
     if control is None:
         return {}
     shown = {name: getattr(control, field) for name, (field, *_) in _FIELDS.items()}
-    return {CXL: {CONGESTION: shown, REDUCTION: control.throughput_reduction}}
+    return {CXL: {CONGESTION: shown}}
 
 
 def metrics(state: PortState) -> dict[str, Any]:

@@ -34,11 +34,11 @@ def test_a_wish_names_what_the_client_named_and_nothing_else(tip: MemoryTip) -> 
     ((before, wish),) = draft.operation.bandwidth
     assert (before.control, wish.control) == (QosControl(), QosControl(severe_percent=80))
     assert (wish.target, wish.holder) == (TARGET, PORT)
-    draft = tip.patch(PORT, {"CXL": {"TemporaryThroughputReductionEnabled": True}})
+    draft = give(tip, CongestionTelemetryEnabled=True)
     assert draft.operation is not None
     ((before, wish),) = draft.operation.bandwidth
     assert before.control == QosControl(severe_percent=80)
-    assert wish.control == QosControl(throughput_reduction=True, severe_percent=80)
+    assert wish.control == QosControl(congestion=True, severe_percent=80)
 
 
 def test_the_same_wish_again_changes_nothing(tip: MemoryTip) -> None:
@@ -87,7 +87,7 @@ def test_a_port_shows_what_its_device_says() -> None:
     control = QosControl(True, False, 10, 25, 8, 0, 64)
     state = PortState(True, True, control=control, backpressure_percent=0)
     shown: dict[str, Any] = congestion.properties(state)["CXL"]
-    assert shown["TemporaryThroughputReductionEnabled"] is False
+    assert shown.keys() == {"Congestion"}
     assert shown["Congestion"]["CongestionTelemetryEnabled"] is True
     assert shown["Congestion"]["CompletionCollectionInterval"] == 64
     assert congestion.metrics(state) == {"CXL": {"BackpressureAveragePercentage": 0}}
