@@ -290,7 +290,8 @@ def test_how_a_device_watches_its_load_is_set_by_patch_of_its_port(pair: Pair) -
     assert shown["Congestion"] == before["Congestion"] | wanted
     (told,) = pair.tap.changes(since)
     assert (told.opcode, told.port, told.code) == (SET_CONTROL, FIXED, DONE)
-    # Congestion telemetry on, throughput reduction as it was; moderate 10 %, severe 80 %, interval 8, bias 0, interval 64.
+    # Congestion telemetry on, throughput reduction as it was; moderate 10 %, severe 80 %,
+    # interval 8, bias 0, interval 64.
     assert told.request == told.answer == bytes((1, 10, 80, 8, 0, 0, 64))
     assert asyncio.run(_control_there(pair.switch_port)) == told.request
     metrics = pair.manager.get(f"{port}/Metrics")
