@@ -36,10 +36,11 @@ from redfish_fm.mapping.imported_exempt import exempt_devices
 from redfish_fm.mapping.imported_findings import Finding, FindingKind, of_violation
 from redfish_fm.mapping.imported_hosts import read_hosts, resettable_hosts
 from redfish_fm.mapping.imported_memory import chunks_with_lds
-from redfish_fm.mapping.imported_switches import derive_inventories
+from redfish_fm.mapping.imported_switches import derive_inventories, resets_bridge
 from redfish_fm.mapping.imported_tree import Documents, Tree
 from redfish_fm.mapping.imported_units import read_units
 from redfish_fm.mapping.links import strip_inverse
+from redfish_fm.mapping.port_resets import offered
 from redfish_fm.mapping.read import members
 from redfish_fm.mapping.uris import FABRIC, ZONES, fabric_of
 
@@ -189,6 +190,8 @@ def _split(
             wanted[uri] = kept
         else:
             inventory[uri] = physical(uri, kept, facts)
+            if fabric in driven and resets_bridge(document):
+                inventory[uri]["Actions"] = offered(uri)
     return wanted, inventory
 
 

@@ -31,6 +31,7 @@ from redfish_fm.mapping.imported_vcss import complete, documented_vcss
 from redfish_fm.mapping.imported_ways import has_heads
 from redfish_fm.mapping.imported_wishes import Wishes, read_wishes
 from redfish_fm.mapping.links import uris_at
+from redfish_fm.mapping.port_resets import RESET_BRIDGE
 from redfish_fm.mapping.rendering import GT_PER_LANE
 from redfish_fm.mapping.uris import FABRIC
 
@@ -99,7 +100,7 @@ def _inventory(
         str(document.get("Name") or fabric.id),
         FabricKind.BIND,
         str(document.get("FabricType") or "PCIe"),
-        _with_heads(switches, facts),
+        _joined(documents, _with_heads(switches, facts), facts),
         tuple(host_at(documents, host) for host in wishes.hosts.get(fabric.id, ())),
         tuple(
             _device(documents, uri, shared=has_heads(uri, facts))
@@ -122,6 +123,22 @@ def _with_heads(switches: tuple[Switch, ...], facts: Facts) -> tuple[Switch, ...
              for n, port in enumerate(found, 1)}  # fmt: skip
     return tuple(
         replace(each, ports=tuple(replace(port, head=heads.get(port.id)) for port in each.ports))
+        for each in switches
+    )
+
+
+def _joined(documents: Tree, switches: tuple[Switch, ...], facts: Facts) -> tuple[Switch, ...]:
+    """Let ports of two switches that name each other be the two ends of one link."""
+    named: dict[tuple[str, PortId], tuple[str, PortId]] = {}
+    for place, uri in facts.port_uris.items():
+        links = documents.get(uri, {}).get("Links")
+        for there in uris_at(links, ("ConnectedSwitchPorts",)):
+            far = facts.port_at(there)
+            if far is not None and far[0] == place[0] and far[1].switch != place[1].switch:
+                named[place] = far
+    peers = {one[1]: other[1] for one, other in named.items() if named.get(other) == one}
+    return tuple(
+        replace(each, ports=tuple(replace(port, peer=peers.get(port.id)) for port in each.ports))
         for each in switches
     )
 
@@ -159,7 +176,14 @@ def _switch(
         str(document.get("SerialNumber") or ""),
         tuple(ports),
         tuple(vcss),
+        resets_ports=any(resets_bridge(documents[place]) for _, place in layout.ports.get(key, ())),
     )
+
+
+def resets_bridge(document: Mapping[str, Any]) -> bool:
+    """Return whether the document is that of a port whose bridge could be reset there."""
+    actions = document.get("Actions")
+    return isinstance(actions, Mapping) and f"#{RESET_BRIDGE}" in actions
 
 
 _PROTOCOLS = frozenset({"CXL", "PCIe"})
