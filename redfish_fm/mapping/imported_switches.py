@@ -100,7 +100,7 @@ def _inventory(
         str(document.get("Name") or fabric.id),
         FabricKind.BIND,
         str(document.get("FabricType") or "PCIe"),
-        _joined(documents, _with_heads(switches, facts), facts),
+        _joined(documents, fabric.id, _with_heads(switches, facts), facts),
         tuple(host_at(documents, host) for host in wishes.hosts.get(fabric.id, ())),
         tuple(
             _device(documents, uri, shared=has_heads(uri, facts))
@@ -127,20 +127,26 @@ def _with_heads(switches: tuple[Switch, ...], facts: Facts) -> tuple[Switch, ...
     )
 
 
-def _joined(documents: Tree, switches: tuple[Switch, ...], facts: Facts) -> tuple[Switch, ...]:
-    """Let ports of two switches that name each other be the two ends of one link."""
-    named: dict[tuple[str, PortId], tuple[str, PortId]] = {}
+def _joined(
+    documents: Tree, fabric: str, switches: tuple[Switch, ...], facts: Facts
+) -> tuple[Switch, ...]:
+    """Let ports between switches that name each other be the two ends of one link."""
+    named: dict[PortId, PortId] = {}
     for place, uri in facts.port_uris.items():
-        links = documents.get(uri, {}).get("Links")
-        for there in uris_at(links, ("ConnectedSwitchPorts",)):
-            far = facts.port_at(there)
-            if far is not None and far[0] == place[0] and far[1].switch != place[1].switch:
-                named[place] = far
-    peers = {one[1]: other[1] for one, other in named.items() if named.get(other) == one}
-    return tuple(
-        replace(each, ports=tuple(replace(port, peer=peers.get(port.id)) for port in each.ports))
-        for each in switches
-    )
+        document = documents.get(uri, {})
+        if place[0] == fabric and document.get("PortType") == PortRole.INTERSWITCH.value:
+            for there in uris_at(document.get("Links"), ("ConnectedSwitchPorts",)):
+                far = facts.port_at(there)
+                if far is not None and far[0] == fabric and far[1].switch != place[1].switch:
+                    named[place[1]] = far[1]
+
+    def joined(port: Port) -> Port:
+        far = named.get(port.id)
+        if far is None or named.get(far) != port.id or port.host or port.device:
+            return port
+        return replace(port, role=PortRole.INTERSWITCH, peer=far)
+
+    return tuple(replace(each, ports=tuple(map(joined, each.ports))) for each in switches)
 
 
 def _switch(

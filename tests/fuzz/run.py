@@ -217,8 +217,11 @@ class Run:
         return {space: dict(spaces[space]) for space in WATCHED}
 
     def _calm(self) -> bool:
-        operations = self.stack.kernel.published.state.operations.values()
-        return not any(each.open for each in operations)
+        """Whether nothing is under way, and all that is durable is shown."""
+        kernel = self.stack.kernel
+        operations = kernel.published.state.operations.values()
+        shown = kernel.writer.tip.seq == kernel.published.seq
+        return shown and not any(each.open for each in operations)
 
     def _looks(self, case: Case) -> bool:
         writes = case.method not in ("GET", "HEAD", "OPTIONS")
@@ -418,8 +421,20 @@ class Run:
         if done.status == 202:
             await self._monitor(Case("POST", COMPOSE), done)
 
+    async def _find_holding(self) -> None:
+        """Take in what holds hosts and devices, and was made by what tells no Location of it."""
+        known = [uri for uri in self.surface.allow if uri.rpartition("/")[2] in _HOLDING]
+        for uri in known:
+            shown = json.loads((await self.stack.ask("GET", uri)).body)
+            for member in (str(each["@odata.id"]) for each in shown["Members"]):
+                if member not in self.surface.tree:
+                    await self._learn(Case("GET", member), member, must=False)
+                if "DELETE" in self.surface.allow.get(member, ()):
+                    self.surface.made.add(member)
+
     async def _make_room(self) -> None:
         """Delete all that holds hosts and devices, and read anew what is free now."""
+        await self._find_holding()
         for uri in self._made(_HOLDING):
             await self._delete(uri)
         for uri in self.surface.of_type("ComputerSystem"):
