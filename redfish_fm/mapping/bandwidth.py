@@ -14,8 +14,8 @@ from redfish_fm.fabric.bandwidth import check_bandwidth
 from redfish_fm.fabric.model import Qos
 from redfish_fm.fabric.values import QosWish
 from redfish_fm.mapping import generic, refusals
-from redfish_fm.mapping.congestion import read_control
-from redfish_fm.mapping.drafts import Draft, OperationDraft, TakeBack, Tip
+from redfish_fm.mapping.congestion import asking, read_control
+from redfish_fm.mapping.drafts import Draft, Tip
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.violations import refuse
 from redfish_fm.redfish import messages
@@ -40,15 +40,7 @@ def patch(write: Write, tip: Tip) -> Draft:
         return draft
     refuse(list(_form(wish.qos)), check_bandwidth(tip.index.bandwidth, wish))
     usual = QosWish(wish.fabric, wish.target, Qos(), uri)
-    asked = OperationDraft(
-        wish.fabric,
-        uri,
-        frozenset({uri}),
-        take_back=TakeBack.RESTORE_OVERLAY,
-        bandwidth=((before or usual, wish),),
-        overlay_before=(tip.overlay(uri) or b"").decode(),
-    )
-    return Draft(draft.kind, uri, draft.edits, asked)
+    return asking(draft, before or usual, wish, tip)
 
 
 def _form(qos: Qos) -> Iterator[Message]:

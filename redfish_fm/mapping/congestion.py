@@ -51,12 +51,18 @@ def patch(write: Write, tip: Tip) -> Draft:
         return draft
     refuse(list(_form(wish.control)), [])
     usual = QosWish(wish.fabric, wish.target, Qos(), uri, QosControl())
+    return asking(draft, before or usual, wish, tip)
+
+
+def asking(draft: Draft, before: QosWish, wish: QosWish, tip: Tip) -> Draft:
+    """Return the draft that also asks hardware for a wish laid over its holder, until it is so."""
+    uri = wish.holder
     asked = OperationDraft(
         wish.fabric,
         uri,
         frozenset({uri}),
         take_back=TakeBack.RESTORE_OVERLAY,
-        bandwidth=((before or usual, wish),),
+        bandwidth=((before, wish),),
         overlay_before=(tip.overlay(uri) or b"").decode(),
     )
     return Draft(draft.kind, uri, draft.edits, asked)

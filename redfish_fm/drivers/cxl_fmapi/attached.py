@@ -35,6 +35,7 @@ from redfish_fm.drivers.cxl_fmapi.observing import Translator, Uncertain, is_mov
 from redfish_fm.drivers.cxl_fmapi.open_commands import OpenCommands
 from redfish_fm.drivers.cxl_fmapi.places import SwitchPlace
 from redfish_fm.drivers.cxl_fmapi.probing import Probes
+from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
 from redfish_fm.drivers.cxl_fmapi.switch_commands import CONTROL_PORT, VcsInfo
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState as RawPort
 from redfish_fm.fabric.model import (
@@ -51,6 +52,8 @@ from redfish_fm.fabric.model import (
 
 log = logging.getLogger(__name__)
 
+BELIEVED_AFTER = 4
+"""Surveys in a row that have to miss what a device told before."""
 _NEVER = -1
 """A generation that no connection has."""
 
@@ -129,7 +132,7 @@ class AttachedSwitch:
         self._dirty: set[int] = set()
         self._touched: set[int] = set()
         """Ports that were touched since the survey that is under way began."""
-        self._doubted: dict[int, frozenset[str]] = {}
+        self._doubted: dict[int, dict[str, int]] = {}
         """Port -> what its device did not tell the last time."""
 
     @property
@@ -243,14 +246,16 @@ class AttachedSwitch:
     def _doubt(self, port: int, device: DeviceSurvey) -> None:
         """Raise DriverUnavailable for a device that does not tell any more what it told before.
 
-        One answer that is spoiled or lost must not make memory and bandwidth vanish; the second
-        time in a row it is believed.
+        Answers that are spoiled or lost must not make memory and bandwidth vanish; what is missing
+        `BELIEVED_AFTER` times in a row is believed to be gone.
         """
         before = None if self.survey is None else self.survey.devices.get(port)
         missing = frozenset[str]() if before is None else before.told - device.told
-        if missing <= self._doubted.pop(port, frozenset()):
+        known = self._doubted.pop(port, {})
+        times = {fact: known.get(fact, 0) + 1 for fact in missing}
+        if all(count >= BELIEVED_AFTER for count in times.values()):
             return
-        self._doubted[port] = missing
+        self._doubted[port] = times
         raise DriverUnavailable(f"the device at port {port} does not tell all that it told before")
 
     def _say(self, trouble: str) -> None:
@@ -393,6 +398,9 @@ class AttachedSwitch:
         for port, ld in self.contents.running:
             try:
                 status = await self.client.device(port).ld_status(ld)
+            except NoAnswer as error:
+                log.debug("LD %d at port %d does not tell how far it is: %s", ld, port, error)
+                continue
             except (DriverRejected, DriverUnsupported) as error:
                 log.debug("nothing is known of LD %d at port %d any more: %s", ld, port, error)
                 self.contents.soiled((port, ld))

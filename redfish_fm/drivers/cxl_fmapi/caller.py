@@ -20,6 +20,7 @@ from redfish_fm.drivers.cxl_fmapi import header, refusals, tunnels
 from redfish_fm.drivers.cxl_fmapi.channel import Channel
 from redfish_fm.drivers.cxl_fmapi.command import CCI, FM_API, NOTHING, Command
 from redfish_fm.drivers.cxl_fmapi.commands import name_of
+from redfish_fm.drivers.cxl_fmapi.generic_commands import BACKGROUND_STATUS
 from redfish_fm.drivers.cxl_fmapi.header import Category, Message
 from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY, Identity
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
@@ -40,6 +41,9 @@ REMEMBERED_S = 600.0
 
 _NEEDED = frozenset({IDENTIFY_SWITCH.opcode, GET_PORTS.opcode, GET_VCSS.opcode})
 """What no switch lacks: silence on it is nothing but silence."""
+
+_NEEDED_OF_LD = frozenset({BACKGROUND_STATUS.opcode})
+"""What no LD lacks that is asked: only those that overwrite themselves are."""
 
 _INNER_TAG = 0x55
 """Of messages inside a tunnel, which never meet."""
@@ -171,7 +175,7 @@ class Caller:
                 await self.barrier()
                 continue
             return self._read_again(command, request, message, (command.opcode, port, ld))
-        needed = port is None and command.opcode in _NEEDED
+        needed = command.opcode in (_NEEDED if port is None else _NEEDED_OF_LD)
         if needed or target in self._answered:
             raise NoAnswer(f"{self.link.name} is silent on {command}")
         self._silent[target] = self.clock.now_s() + REMEMBERED_S
