@@ -5,7 +5,7 @@ behind those are their owner's, contents behind the others are still somebody el
 section 4, scrub before reuse), and which targets have ever told what is in them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from redfish_fm.control.operations import Operations
@@ -50,11 +50,12 @@ class Intent:
             each for each in index.bindings_in(self._fabric) if not is_stranded(index, each)
         )
 
-    def stranded(self) -> frozenset[VppbId]:
-        """Return the vPPBs of wanted bindings whose device is gone, or no longer in that place."""
-        index = self._published.state.index
-        found = (each for each in index.bindings_in(self._fabric) if is_stranded(index, each))
-        return frozenset(each.vppb for each in found)
+    def _stranded(self, wanted: Sequence[Binding]) -> frozenset[VppbId]:
+        """Return the vPPBs of the other bindings: of devices gone, or no longer in that place."""
+        bindings = self._published.state.index.bindings_in(self._fabric)
+        if len(bindings) == len(wanted):
+            return frozenset()
+        return frozenset(each.vppb for each in {*bindings} - {*wanted})
 
     def releasing(self) -> list[Binding]:
         """Return the bindings that are given up and not wanted again."""
@@ -74,8 +75,9 @@ class Intent:
 
     def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
         """Return the next safe steps; what is stranded is told as unmet, and nothing is tried."""
+        wanted = self.wanted()
         found = plan(
-            self.wanted(),
+            wanted,
             self.releasing(),
             seen,
             unsettled,
@@ -87,7 +89,7 @@ class Intent:
             self.bandwidth(),
             self.controls(),
         )
-        stranded = self.stranded()
+        stranded = self._stranded(wanted)
         return replace(found, unmet=found.unmet | stranded) if stranded else found
 
     def bandwidth(self) -> dict[BindTarget, Qos]:

@@ -6,7 +6,6 @@ has something bound that nobody asked this service for.
 """
 
 import contextlib
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tests.e2e.fmapi_pair import (
 )
 from tests.e2e.fmapi_tap import tapped
 from tests.e2e.service import Client, serving, zone_body
+from tests.e2e.test_cxl_switches import free_port
 from tests.e2e.test_fmapi_wire import port_of
 
 NAME = "cxl-switches"
@@ -34,7 +34,7 @@ def served(place: Path) -> Iterator[tuple[str, list[str]]]:
     topology, config, state = place / "wire.yaml", place / "switches.toml", place / "state"
     topology.write_text(TOPOLOGY, encoding="utf-8")
     listens = ("--topology", str(topology), "--ephemeral", "--fmapi-listen", "127.0.0.1:0")
-    dialled = _free_port()
+    dialled = free_port()
     with contextlib.ExitStack() as stack:
         simulator, there_url = stack.enter_context(serving(*listens))
         switch = port_of(simulator)
@@ -92,8 +92,3 @@ def _stanza(name: str, fabric: str, link: str, port: int, hosts: tuple[str, str]
         f'[[switches]]\nid = "{name}"\nfabric = "{fabric}"\nlink = "{link}"\n'
         f'address = "127.0.0.1:{port}"\nhosts = {{ "0" = "{hosts[0]}", "1" = "{hosts[1]}" }}\n'
     )
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
