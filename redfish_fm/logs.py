@@ -42,8 +42,7 @@ class _TextFormatter(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        self._second = -1
-        self._text = ""
+        self._newest = (-1, "")
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as a line; what follows an exception as the parent does."""
@@ -53,27 +52,29 @@ class _TextFormatter(logging.Formatter):
         return f"{moment} {record.levelname} {record.name}: {record.getMessage()}"
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        """Return the record's local time with milliseconds. Called under the handler's lock."""
-        second = int(record.created)
-        if second != self._second:
-            local = self.converter(second)
-            self._second, self._text = second, time.strftime(self.default_time_format, local)
-        return f"{self._text},{int(record.msecs):03d}"
+        """Return the record's local time with milliseconds. Any thread may call it."""
+        second, text = self._newest
+        if second != int(record.created):
+            second = int(record.created)
+            text = time.strftime(self.default_time_format, self.converter(second))
+            self._newest = (second, text)
+        return f"{text},{int(record.msecs):03d}"
 
 
 class _LineWriter(logging.Handler):
     """Writes lines to a stream from a thread of its own, many at once where many come.
 
     A line that is an INFO or less waits up to `GATHER_S` for others, one from WARNING on does not:
-    a system call a line is a sixth of what a small write costs. Nobody who logs ever waits for a
-    reader of the stream that has stopped; beyond `LINES_MAX` lines are counted instead of kept,
-    and how many is said when the stream takes lines again.
+    a system call a line is a sixth of what a small write costs. Its text is made there, too, where
+    nothing in it can change until then. Nobody who logs ever waits for a reader of the stream that
+    has stopped; beyond `LINES_MAX` lines are counted instead of kept, and how many is said when
+    the stream takes lines again.
     """
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
-        self._lines: deque[str] = deque()
+        self._lines: deque[str | logging.LogRecord] = deque()
         self._left_out = 0
         self._some, self._urgent = threading.Event(), threading.Event()
         self._written = threading.Condition()
@@ -83,19 +84,24 @@ class _LineWriter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record's line for the thread. Called under the handler's lock."""
-        try:
-            line = self.format(record)
-        except Exception:  # noqa: BLE001 - what logging's own handlers do with a bad call
-            self.handleError(record)
-            return
         if len(self._lines) >= LINES_MAX:
             self._left_out += 1
+            return
+        line = record if _is_settled(record) else self._line(record)
+        if line is None:
             return
         self._lines.append(line)
         if record.levelno >= logging.WARNING:
             self._urgent.set()
         if not self._some.is_set():
             self._some.set()
+
+    def _line(self, record: logging.LogRecord) -> str | None:
+        try:
+            return self.format(record)
+        except Exception:  # noqa: BLE001 - what logging's own handlers do with a bad call
+            self.handleError(record)
+            return None
 
     def _write_on(self) -> None:
         while not self._closed or self._lines:
@@ -139,7 +145,10 @@ class _LineWriter(logging.Handler):
 
     def _taken(self) -> Iterator[str]:
         while self._lines:
-            yield self._lines.popleft()
+            kept = self._lines.popleft()
+            line = kept if isinstance(kept, str) else self._line(kept)
+            if line is not None:
+                yield line
         left_out, self._left_out = self._left_out, 0
         if left_out:
             yield f"{left_out} more lines were left out: nobody read these"
@@ -150,6 +159,16 @@ class _LineWriter(logging.Handler):
         self._hurry()
         self._thread.join(_PATIENCE_S)
         super().close()
+
+
+_SETTLED = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_settled(record: logging.LogRecord) -> bool:
+    """Return whether the record's text will be the same whenever it is made."""
+    if record.exc_info or record.stack_info or not isinstance(record.args, tuple):
+        return False
+    return type(record.msg) is str and all(type(each) in _SETTLED for each in record.args)
 
 
 def configure(log_format: Literal["text", "json"], level: str = "info") -> None:

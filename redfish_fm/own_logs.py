@@ -80,7 +80,8 @@ class OwnLogs:
 
     def audit(self, record: AuditRecord) -> None:
         """Keep one record of the audit log."""
-        self.audit_log.add(record.time_s, audit_entry(record, self._registries))
+        made = functools.partial(audit_entry, record, self._registries)
+        self.audit_log.add(record.time_s, made)
 
     async def run(self) -> None:
         """Write what comes until cancelled."""

@@ -9,6 +9,7 @@ moment before a crash are not made up for.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.event_stream import EventStream
@@ -84,6 +85,6 @@ class EventLog:
         for event in batch.events:
             # Of two that say the same the more exact one is kept; a log is read by people.
             if event.to is None and not event.specific:
-                self._book.add(now_s, self._entry_of(event, now_s))
+                self._book.add(now_s, partial(self._entry_of, event, now_s))
         self._at = batch.through
         return len(batch.events) == AT_ONCE

@@ -1,7 +1,8 @@
 """One log of the service: entries go to the store in groups, and are shown once they are there.
 
-A group is written at most every `group_s`, so a log costs no flush of its own per write; what came
-in the last moment before a crash may be missing, never anything that was shown. The log is a ring:
+A group is made and written at most every `group_s`, so a log costs no flush of its own per write,
+and many alike are made in one go; what came in the last moment before a crash may be missing, never
+anything that was shown. The log is a ring:
 the oldest entries go when there are too many or when they are too old. Clearing is a change of
 wanted state (META), because it has to be all or nothing; what it cleared is dropped afterwards.
 """
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 WAITING_MAX = 4096
 """Entries that wait for a store which takes none; older ones are lost then, and that is logged."""
+Entry = Callable[[], bytes]
+"""Makes one entry, the properties of a LogEntry as JSON, from what can no more change."""
+
 LOOK_S = 3600.0
 """Time between two looks for entries that got too old while nothing came."""
 RETRY_S = 1.0
@@ -68,7 +72,7 @@ class Logbook:
         self._cleared = 0
         self._dropped = 0
         self._shown: dict[int, float] = {}
-        self._waiting: list[LogRow] = []
+        self._waiting: list[tuple[int, float, Entry]] = []
         self._wake = asyncio.Event()
         self._failing = False
         self._flushing = asyncio.Lock()
@@ -99,10 +103,10 @@ class Logbook:
         self._drop_through(self._expired())
         self._told()
 
-    def add(self, time_s: float, value: bytes) -> None:
-        """Take over one entry, at once: the properties of a LogEntry as JSON."""
+    def add(self, time_s: float, entry: Entry) -> None:
+        """Take over one entry, at once; it is made when its group is written."""
         self._newest += 1
-        self._waiting.append(LogRow(self._newest, time_s, value))
+        self._waiting.append((self._newest, time_s, entry))
         if len(self._waiting) > WAITING_MAX:
             del self._waiting[0]
         self._wake.set()
@@ -147,7 +151,8 @@ class Logbook:
             return await self._flush()
 
     async def _flush(self) -> bool:
-        rows = [row for row in self._waiting if row.number > self._cleared]
+        waiting = [each for each in self._waiting if each[0] > self._cleared]
+        rows = [LogRow(number, time_s, entry()) for number, time_s, entry in waiting]
         through = max(self._cleared, self._dropped, self._expired(rows))
         try:
             await self._store.append_log(self.uri, rows, through)
@@ -159,7 +164,7 @@ class Logbook:
             self._failing = False
         # More may have come meanwhile, and the log may have been cleared.
         written = rows[-1].number if rows else 0
-        self._waiting = [row for row in self._waiting if row.number > written]
+        self._waiting = [each for each in self._waiting if each[0] > written]
         self._show([row for row in rows if row.number > self._cleared])
         self._drop_through(through)
         self._told()

@@ -361,7 +361,7 @@ class WantedState:
         if links:
             rows = sorted((pointer, sorted(sources)) for pointer, sources in links.items())
             inverse = msgspec.json.encode(rows)
-        place = task_place(uri)
+        place = task_place(uri) if self.operations else None
         operation = None if place is None else self.operations.get(place.operation)
         composed = bool(self.index.compositions)
         follows = uri in POOLS or (composed and bool(members_shown(self.index, self.read_as, uri)))
@@ -389,7 +389,7 @@ def _overlay(raw: bytes | None) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _number(uri: str) -> int:
     """Return a hash of the URI; asked for by the tip and soon after by the published state."""
-    return int(etag.content_tag(uri.encode()), 16)
+    return etag.content_number(uri.encode())
 
 
 def member_order(uri: str) -> tuple[int, str]:

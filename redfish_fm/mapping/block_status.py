@@ -126,6 +126,8 @@ def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
     """
     if isinstance(pre, Zone) and isinstance(post, Zone):
         return set() if _same_reach(pre, post) else {*pre.endpoints, *post.endpoints}
+    if not isinstance(pre, Connection) and not isinstance(post, Connection):
+        return set()
     if isinstance(pre, Connection) and isinstance(post, Connection):
         before, after = (
             (each.initiators, each.initiator_groups, each.by_parts) for each in (pre, post)

@@ -6,12 +6,12 @@ Composition.1.1, ResourceEvent.1.4, StorageDevice.1.5, TaskEvent.1.0.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from redfish_fm.mapping.uris import fabric_of
 from redfish_fm.redfish.changes import FeedOp
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.events import EventKind
+from redfish_fm.values import value_class
 
 CREATED = "ResourceEvent.ResourceCreated"
 CHANGED = "ResourceEvent.ResourceChanged"
@@ -102,7 +102,7 @@ TASK_ENDS = {
 """By TaskState and TaskStatus: of the Task's Id."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Told:
     """An event before it has its place: what is told of which resource.
 

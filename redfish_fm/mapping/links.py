@@ -113,7 +113,7 @@ def forward_links(
     found: dict[tuple[str, str], None] = {}
     links = document.get("Links")
     for path, pointer in _PATHS.get(type_name, ()):
-        if path[0] == "Links" and type(links) is dict and not links.get(path[1]):
+        if path[0] == "Links" and (not links or _lacks(links, path[1])):
             continue
         for uri in _found_at(document, path):
             if pointer == "/Links/Endpoints" and _parent_name(uri) not in ENTITY_COLLECTIONS:
@@ -132,11 +132,14 @@ _OBJECT = (dict, Mapping)
 """What is a JSON object; dict first, which all parsed ones are and which is told at once."""
 
 
+def _lacks(links: object, name: str) -> bool:
+    """Return whether Links surely name nothing there, as most do, without walking them."""
+    return type(links) is dict and not links.get(name)
+
+
 def linked_in(links: object, name: str) -> tuple[str, ...]:
     """Return the URIs under one name of Links, in order, duplicates kept."""
-    if type(links) is dict and not links.get(name):
-        return ()
-    return tuple(_found_at(links, (name,)))
+    return () if not links or _lacks(links, name) else tuple(_found_at(links, (name,)))
 
 
 def uris_at(value: object, path: Sequence[str]) -> Iterator[str]:

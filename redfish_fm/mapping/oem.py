@@ -17,9 +17,10 @@ ODATA_TYPE = "#RedfishFMBindings.v1_0_0.Bindings"
 
 def bindings_shown(index: FabricIndex, facts: Facts, uri: str) -> dict[str, Any] | None:
     """Return Oem.RedfishFM of a zone or connection: its recorded bindings; None without any."""
-    held = sorted(index.bindings_of_holder(uri), key=lambda binding: binding.vppb)
-    if not held:
+    bindings = index.bindings_of_holder(uri)
+    if not bindings:
         return None
+    held = sorted(bindings, key=lambda binding: binding.vppb)
     return {"@odata.type": ODATA_TYPE, "Bindings": [_binding(facts, each) for each in held]}
 
 

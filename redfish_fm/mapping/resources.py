@@ -57,10 +57,10 @@ def wished_document(
         "Id": resource_id,
         "Name": body.get("Name") or f"{type_name} {resource_id}",
     }
-    for name, value in body.items():
+    for name, value in strip_inverse(type_name, body).items():
         if name not in SERVICE_MADE and not name.startswith("@odata."):
-            document[name] = value
-    return uri, without_trailing_slashes(strip_inverse(type_name, document))
+            document[name] = without_trailing_slashes(value)
+    return uri, document
 
 
 def id_refusal(

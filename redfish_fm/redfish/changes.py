@@ -112,9 +112,11 @@ def feed_record(change: Change) -> FeedRecord:
         change.actor,
         change.operation,
         tuple(
-            FeedEntry(edit.key, feed_op(edit), edit.pre, edit.post)
-            for edit in change.edits
-            if edit.space in FEED_SPACES
+            [
+                FeedEntry(edit.key, feed_op(edit), edit.pre, edit.post)
+                for edit in change.edits
+                if edit.space in FEED_SPACES
+            ]
         ),
     )
 

@@ -4,29 +4,42 @@ from typing import Any
 
 import msgspec
 
-from redfish_fm.redfish.events import Event, Position, event_id, member, position_of
+from redfish_fm.redfish.events import Event, Position, event_id, position_of
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.representations import encode
 from redfish_fm.redfish.times import date_time
 
-_SAME = (
-    "EventId", "EventTimestamp", "EventGroupId", "SpecificEventExistsInGroup", "MessageId",
-    "Message", "MessageArgs", "Resolution",
+_GIVEN = (
+    "EventTimestamp", "EventGroupId", "SpecificEventExistsInGroup", "MessageId", "Message",
+    "MessageArgs", "Resolution",
 )  # fmt: skip
-"""Properties that an entry of a log has just as an event has them."""
+"""What an entry of a log takes over of a test event that a client worded itself."""
 
 
 def event_entry(event: Event, created_s: float, registries: Registries) -> bytes:
     """Return the properties of the LogEntry that tells of `event`, as JSON."""
-    told = member(event, registries)
     entry: dict[str, Any] = {
         "EntryType": "Event",
         "Created": date_time(created_s),
-        "Severity": told.get("MessageSeverity", event.severity),
+        "Severity": event.severity,
+        "EventId": event_id(event),
+        "EventTimestamp": date_time(event.time_s),
+        "EventGroupId": event.group,
     }
-    entry |= {name: told[name] for name in _SAME if name in told}
-    # A client chooses the id of its test events: in the log it is the one that tells them apart.
-    entry["EventId"] = event_id(event)
+    if event.specific:
+        entry["SpecificEventExistsInGroup"] = True
+    if event.given:
+        told = event.given
+        entry["Severity"] = told.get("MessageSeverity", event.severity)
+        # A client chooses the id of its test events: in the log its place tells them apart.
+        entry |= {name: told[name] for name in _GIVEN if name in told}
+    else:
+        row = registries.info(event.message.key)
+        entry["Severity"] = row.severity
+        entry["MessageId"] = row.message_id
+        entry["Message"] = registries.words(event.message)
+        entry["MessageArgs"] = event.message.args
+        entry["Resolution"] = row.resolution
     if event.gone:
         entry["OriginOfConditionUnavailable"] = True
     if event.origin is not None:

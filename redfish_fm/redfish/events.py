@@ -7,7 +7,7 @@ once per event: what differs from one delivery to the next (context, index) is a
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
@@ -15,6 +15,7 @@ from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.redfish.representations import encode
 from redfish_fm.redfish.times import date_time
+from redfish_fm.values import value_class
 
 ODATA_TYPE = "#Event.v1_13_0.Event"
 
@@ -36,7 +37,7 @@ class EventKind(Enum):
     OTHER = "Other"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Event:
     """One event.
 

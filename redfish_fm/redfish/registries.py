@@ -145,13 +145,29 @@ def _registry(
 
 def _filled(text: str, arguments: tuple[str, ...]) -> str:
     # One pass, so that an argument which holds "%1" is not filled again.
-    first, rest = _pieces(text)
     count = len(arguments)
+    plain = _plain(text)
+    if plain is not None and plain[1] == count:
+        return plain[0] % arguments
+    first, rest = _pieces(text)
     filled = [
         arguments[position] + after if 0 <= position < count else whole
         for position, after, whole in rest
     ]
     return first + "".join(filled)
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(text: str) -> tuple[str, int] | None:
+    """Return `text` as Python's own template, and how many arguments it takes.
+
+    None where it does not name each of them once and in order, as nearly all do.
+    """
+    first, rest = _pieces(text)
+    if [position for position, _, _ in rest] != [*range(len(rest))]:
+        return None
+    pieces = (first, *(after for _, after, _ in rest))
+    return "%s".join(pieces), len(rest)
 
 
 @functools.lru_cache(maxsize=256)

@@ -204,6 +204,14 @@ class Connection(web.RequestHandler):
             if self._head_bytes > self._hub.limits.head_bytes:
                 self._refuse_head(431)
 
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """Read on where reading had paused; where it had not, nothing waits to be parsed.
+
+        aiohttp calls it for each body that is taken, and would run the parser over nothing.
+        """
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
+
     def _break_body(self) -> None:
         """Wake a handler that waits for a body whose framing turned out broken."""
         request = self._current_request

@@ -45,7 +45,7 @@ class Book:
 
     def add(self, count: int = 1) -> None:
         for _ in range(count):
-            self.log.add(self.clock.wall_s(), b'{"EntryType":"Event"}')
+            self.log.add(self.clock.wall_s(), lambda: b'{"EntryType":"Event"}')
 
     @property
     def shown(self) -> list[int]:

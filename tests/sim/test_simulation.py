@@ -11,7 +11,7 @@ import pytest
 from tests.sim.simulation import Report, simulate
 
 SEEDS, STEPS, PARTS = 120, 120, 6
-SOAK_SEEDS, SOAK_STEPS = 600, 200
+SOAK_SEEDS, SOAK_STEPS = 900, 200
 
 pytestmark = pytest.mark.expects_errors
 
