@@ -29,9 +29,16 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's time, through the running event loop where there is one to wait on."""
 
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
     def now_s(self) -> float:
         """Return the event loop's time, which tests may replace."""
-        return asyncio.get_running_loop().time()
+        loop = self._loop
+        if loop is None or not loop.is_running():
+            # Remembered, for asyncio asks the system which process this is at each look.
+            loop = self._loop = asyncio.get_running_loop()
+        return loop.time()
 
     def wall_s(self) -> float:
         """Return time.time()."""

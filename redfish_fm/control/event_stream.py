@@ -230,4 +230,4 @@ def _position(event: Event) -> Position:
 
 
 def _bytes_of(record: FeedRecord) -> int:
-    return sum(len(entry.pre or b"") + len(entry.post or b"") for entry in record.entries)
+    return sum([len(entry.pre or b"") + len(entry.post or b"") for entry in record.entries])

@@ -64,18 +64,19 @@ class _InFlight:
     Everybody who waits has a future of their own: one who goes away takes nobody along.
     """
 
-    __slots__ = ("_refusal", "_waiting", "change", "decided")
+    __slots__ = ("_loop", "_refusal", "_waiting", "change", "decided")
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: Change, loop: asyncio.AbstractEventLoop) -> None:
         self.change = change
         self.decided = False
+        self._loop = loop
         self._refusal: RedfishError | None = None
         self._waiting: list[asyncio.Future[None]] = []
 
     async def outcome(self) -> None:
         """Wait until it is durable and published. Raises RedfishError where it failed."""
         if not self.decided:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiter: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append(waiter)
             await waiter
         if self._refusal is not None:
@@ -104,6 +105,7 @@ class Writer:
         self._clock = clock
         self._tip = WantedState(base)
         self._durable_seq = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pending: list[_InFlight] = []
         self._flying: list[_InFlight] = []
         self._wake = asyncio.Event()
@@ -202,7 +204,9 @@ class Writer:
         )
         self._tip.apply_all(change.edits)
         self._tip.seq = change.seq
-        flight = _InFlight(change)
+        if self._loop is None or not self._loop.is_running():
+            self._loop = asyncio.get_running_loop()
+        flight = _InFlight(change, self._loop)
         self._pending.append(flight)
         self._wake.set()
         return flight

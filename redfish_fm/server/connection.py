@@ -245,6 +245,12 @@ class Connection(web.RequestHandler):
 
     # -- answering -------------------------------------------------------------------------
 
+    def answering(self) -> asyncio.Task[Any]:
+        """Return the task that answers a request; called in it."""
+        task = asyncio.current_task(self._loop)
+        assert task is not None  # noqa: S101 - aiohttp answers each request in a task
+        return task
+
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:

@@ -278,9 +278,8 @@ class HttpServer:
     async def _uncancelled(self, protocol: web.RequestHandler, request: Request) -> Response:
         """Run a write, which no disconnect and no time-out cancels: `_end_writes` alone does."""
         # In the request's own task. One for each write would cost more than all it is told here.
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - aiohttp answers each request in a task
         assert isinstance(protocol, Connection)  # noqa: S101 - this server makes no others
+        task = protocol.answering()
         self._writes.add(task)
         protocol.writing = task
         try:
