@@ -225,18 +225,22 @@ class SwitchFabrics:
         places: list[SwitchPlace] | None,
         stanzas: tuple[SwitchStanza, ...],
     ) -> None:
-        """Drive a fabric as it is configured now, or no longer."""
+        """Drive a fabric as it is configured now, or no longer.
+
+        What is under way is waited for, but not where nobody answers: that may have no end, and is
+        taken up again with the fabric.
+        """
         assert self._served is not None  # noqa: S101 - nobody asks before there is a service
         kernel, _ = self._served
         if places is not None and fabric in {each.fabric for each in self._others}:
             log.warning("fabric %s is there already: its switches are not driven", fabric)
             return
-        if kernel.operations.open_of(fabric):
+        driver = self.drivers.get(fabric)
+        if driver is not None and driver.answers and kernel.operations.open_of(fabric):
             log.warning(
                 "fabric %s stays as it is: changes to it are under way; send SIGHUP again", fabric
             )
             return
-        driver = self.drivers.get(fabric)
         if driver is not None:
             await kernel.remove_fabric(fabric)
             await driver.close()

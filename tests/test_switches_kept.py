@@ -13,13 +13,15 @@ from redfish_fm.config import Config
 from redfish_fm.config_switches import SwitchStanza
 from redfish_fm.control.base import Base
 from redfish_fm.control.kernel import Kernel, KernelConfig
+from redfish_fm.drivers.cxl_fmapi.inventories import DECIDED_MAX
 from redfish_fm.fabric.model import Inventory
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.redfish.changes import Space
 from redfish_fm.redfish.errors import RedfishError
 from redfish_fm.redfish.writes import Outcome, OutcomeKind, Write, WriteKind
 from redfish_fm.store.memory import DurableState, MemoryStore
-from redfish_fm.switches import SwitchFabrics, switch_fabrics
-from tests.drivers.cxl_fmapi.peer import IDENTITY, Peer
+from redfish_fm.switches import POOLS_KEY, SwitchFabrics, switch_fabrics
+from tests.drivers.cxl_fmapi.peer import IDENTITY, Peer, Reply
 from tests.drivers.cxl_fmapi.peer_switch import INTERNAL, OK, SwitchState, peer_of
 from tests.drivers.cxl_fmapi.test_failures import pull, tunnelled_identity
 from tests.virtual_time import VirtualClock, in_virtual_time
@@ -366,6 +368,64 @@ async def test_another_device_is_decided_of_anew_and_what_the_file_says_counts_f
         async with served(config, durable) as service:
             await service.until_found()
             assert not shown_as_pool(service)
+
+
+@in_virtual_time
+async def test_a_fabric_that_answers_no_more_goes_and_returns_with_what_is_under_way_there() -> (
+    None
+):
+    async with switch() as (state, peer, config), served(config, DurableState()) as service:
+        zone, connection = await granted(service)
+        port = peer.port
+        await peer.close()
+        await asyncio.sleep(WAIT_S)
+        await service.delete(connection)
+        assert service.kernel.operations.open_of("REAL")
+        # Nobody could ever say that it is unbound.
+        await service.configured()
+        assert service.kernel.operations.open_of("REAL")
+        await peer.listen(port)
+        await service.configured(*config.switches)
+        await until(lambda: not service.kernel.operations.open_of("REAL"))
+        assert state.vppbs == {}
+        assert service.exists(zone)
+        assert not service.exists(connection)
+
+
+@in_virtual_time
+async def test_a_fabric_that_answers_stays_while_something_is_under_way_there() -> None:
+    async with switch() as (state, peer, config), served(config, DurableState()) as service:
+        _, connection = await granted(service)
+        peer.answers[UNBIND] = lambda _: Reply(INTERNAL)
+        await service.delete(connection)
+        assert service.kernel.operations.open_of("REAL")
+        service.fabrics.change(())
+        await asyncio.sleep(WAIT_S)
+        assert "REAL" in service.kernel.loops
+        peer.answers[UNBIND] = state.answer
+        await until(lambda: not service.kernel.operations.open_of("REAL"))
+        await service.configured()
+
+
+@in_virtual_time
+async def test_of_devices_that_a_switch_makes_up_only_some_are_remembered() -> None:
+    durable = DurableState()
+    async with switch() as (state, peer, config):
+        (own,) = config.switches
+        auto = Config(switches=(msgspec.structs.replace(own, ld_memory="auto"),), ephemeral=True)
+        async with served(auto, durable) as service:
+            await service.until_found()
+            (driver,) = service.fabrics.drivers.values()
+            before = {each.id for each in driver.inventory.devices}
+            for number in range(DECIDED_MAX + 8):
+                serial = number.to_bytes(8, "big")
+                identity = IDENTITY[:8] + serial + IDENTITY[16:]
+                peer.answers[0x5300] = tunnelled_identity(state, identity)
+                driver.switches["real1"].touch()
+                await asyncio.sleep(1)
+            assert {each.id for each in driver.inventory.devices} != before
+            stored = durable.spaces[Space.META][POOLS_KEY]
+            assert len(msgspec.json.decode(stored)) == DECIDED_MAX
 
 
 # What a switch does wrong, as clients see it

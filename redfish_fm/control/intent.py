@@ -16,6 +16,7 @@ from redfish_fm.fabric.ground import Targets
 from redfish_fm.fabric.model import BindTarget, Observation, Place, Qos, VppbId
 from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.qos_control import QosControl
+from redfish_fm.fabric.targets import overlaps
 from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.operations import Operation
 
@@ -75,10 +76,10 @@ class Intent:
 
     def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
         """Return the next safe steps; what is stranded is told as unmet, and nothing is tried."""
-        wanted = self.wanted()
+        wanted, releasing = self.wanted(), self.releasing()
         found = plan(
             wanted,
-            self.releasing(),
+            [*releasing, *_turned(releasing, wanted, seen)],
             seen,
             unsettled,
             enforce,
@@ -152,3 +153,21 @@ class Intent:
         if self._inventoried is None or self._inventoried.index is not index:
             self._inventoried = Inventoried(index, self._fabric)
         return self._inventoried
+
+
+def _turned(
+    releasing: Sequence[Binding], wanted: Sequence[Binding], seen: Observation
+) -> list[Binding]:
+    """Return what is given up and shows as something else that has the target, or is of it.
+
+    Another kind of device in that place makes an LD the whole port, say. What a vPPB is to let go
+    is what it is seen to have.
+    """
+    found = [
+        replace(each, target=now)
+        for each in releasing
+        if (now := seen.bindings.get(each.vppb)) not in (None, each.target)
+        if overlaps(now, each.target)
+    ]
+    kept = {(each.vppb, each.target) for each in wanted} if found else set()
+    return [each for each in found if (each.vppb, each.target) not in kept]

@@ -24,7 +24,7 @@ from redfish_fm.fabric.model import (
     VppbId,
 )
 from redfish_fm.fabric.qos_control import QosControl
-from redfish_fm.fabric.targets import part_kind
+from redfish_fm.fabric.targets import overlaps, part_kind
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.operations import Operation
 
@@ -150,15 +150,28 @@ def _released(binding: Binding, look: Look) -> bool:
         return False
     if look.unsettled(binding.vppb) or look.unsettled(binding.target):
         return False
-    return look.in_use.touch(binding.target) or _scrubbed(binding.target, look)
+    target = binding.target
+    return look.in_use.touch(target) or _scrubbed(target, look) or _in_other_hands(binding, look)
 
 
 def _unbound(binding: Binding, look: Look) -> bool:
-    seen = look.seen
-    return (
-        binding.vppb.switch not in seen.unreachable
-        and binding.vppb in seen.bindings
-        and seen.bindings[binding.vppb] != binding.target
+    """Whether the vPPB has nothing of the target, unless that is wanted there."""
+    vppb, seen = binding.vppb, look.seen
+    if vppb.switch in seen.unreachable or vppb not in seen.bindings:
+        return False
+    now = seen.bindings[vppb]
+    return now is None or (vppb, now) in look.bindings or not overlaps(now, binding.target)
+
+
+def _in_other_hands(binding: Binding, look: Look) -> bool:
+    """Whether some vPPB has the target, so that nobody can scrub it now.
+
+    Who is to have it after that gets it scrubbed first, like all that is dirty.
+    """
+    bound, dark = look.seen.bindings.items(), look.seen.unreachable
+    return any(
+        now is not None and overlaps(now, binding.target) and vppb.switch not in dark
+        for vppb, now in bound
     )
 
 

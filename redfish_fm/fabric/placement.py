@@ -151,7 +151,7 @@ def _examine(market: Market, alike: _Alike, wishes: Sequence[AnyWish], found: _F
         reach = Reach(market, stand)
         wholes = (min(vppbs, market.binds_max) for vppbs in stand.place.vppbs)
         whole = tuple(reach.vppbs.values()) == tuple(wholes)
-        strange = [block for block in _named_blocks(market) if not reach.take_block(block)]
+        strange = [block for block in _named_things(market) if not reach.take_block(block)]
         met = None if strange else meet(reach, wishes)
         if met is not None:
             found.add(_Candidate(stand, met, _latency(reach, met)))
@@ -268,7 +268,7 @@ def _any_host(market: Market, found: _Found) -> Iterator[_Alike]:
 
 def _near_named(market: Market, places: Sequence[Standing]) -> Sequence[Standing]:
     """Return the places from which all that the client named can be reached."""
-    named = [frozenset(block.switches) for block in _named_blocks(market)]
+    named = [frozenset(block.switches) for block in _named_things(market)]
     if not named:
         return places
     reached = [(place, {way.switch for way in place.ways}) for place in places]
@@ -324,6 +324,13 @@ def _named_blocks(market: Market) -> list[Block]:
     own = frozenset(market.own_blocks())
     names = dict.fromkeys(market.request.blocks)
     return [market.index.blocks[name] for name in names if name not in own]
+
+
+def _named_things(market: Market) -> list[Block]:
+    """Return what stands somewhere and takes vPPBs: of a block made of others, its components."""
+    known = market.index.blocks
+    names = market.index.components(block.id for block in _named_blocks(market))
+    return [known[name] for name in names if name in known]
 
 
 def _named(market: Market) -> list[Rejection]:

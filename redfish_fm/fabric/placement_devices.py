@@ -24,8 +24,8 @@ from redfish_fm.fabric.stock import Sort
 ONE_SWITCH, CHAINED, SEVERAL_ROOTS = range(3)
 
 SETS_MAX = 5000
-"""Sets of switches that are looked at for one wish; beyond that only the emptiest of each size.
-No host has so many ports: sixteen switches have fewer sets of any one size than twice this."""
+"""Sets of switches of one size that are looked at for one wish. Where there are more, which takes
+fifteen switches, it is the one set of those that have most."""
 
 DeviceScore = tuple[int, int, int, int, int, int]
 

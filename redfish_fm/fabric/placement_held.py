@@ -62,14 +62,16 @@ class _Thing:
 def _devices(reach: Reach) -> Iterator[_Thing]:
     index = reach.market.index
     for name in sorted(reach.market.request.held or (), key=by_id):
-        block = index.blocks.get(name)
-        if block is None or block.sharing or block.computes:
-            continue
-        sort = sort_of(index, block)
-        way = reach.way(sort.switches)
-        spot = None if way is None else way.switch
-        domains = frozenset({sort.domain})
-        yield _Thing(name, (name,), spot, domains, reach.latency_ns(sort), sort)
+        # Of a block made of others each device counts, and keeps all of it.
+        for part in index.components((name,)):
+            block = index.blocks.get(part)
+            if block is None or block.sharing or block.computes:
+                continue
+            sort = sort_of(index, block)
+            way = reach.way(sort.switches)
+            spot = None if way is None else way.switch
+            domains = frozenset({sort.domain})
+            yield _Thing(part, (name,), spot, domains, reach.latency_ns(sort), sort)
 
 
 def _parts(reach: Reach) -> Iterator[_Thing]:

@@ -47,7 +47,8 @@ class Market:
         self._named = frozenset(request.blocks)
         self._limit = sum(wish.count for wish in request.devices)
         parts = (legs_of(wish) for wish in request.memory)
-        self.binds_max = self._limit + sum(map(prod, parts)) + len(self._named)
+        things = len(index.components(self._named))
+        self.binds_max = self._limit + sum(map(prod, parts)) + things
         """How many things the request can bind for its host, at the most."""
 
     def takable(self, block: Block) -> bool:

@@ -49,9 +49,10 @@ class Reach:
         self._named = frozenset(market.request.blocks)
 
     def _whole_blocks(self, names: Iterable[str]) -> list[Sort]:
-        known = (self.market.index.blocks.get(name) for name in names)
+        index = self.market.index
+        known = (index.blocks.get(name) for name in index.components(names))
         wholes = (each for each in known if each is not None and not each.sharing)
-        return [sort_of(self.market.index, each) for each in wholes if not each.computes]
+        return [sort_of(index, each) for each in wholes if not each.computes]
 
     # -- ways ----------------------------------------------------------------------------------
 

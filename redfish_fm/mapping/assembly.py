@@ -20,6 +20,7 @@ from redfish_fm.mapping.rendering import ref, refs
 from redfish_fm.mapping.resources import document_edit, new_document, stored
 from redfish_fm.mapping.transactions import Transaction
 from redfish_fm.mapping.violations import to_error
+from redfish_fm.mapping.wishes import SharedWish
 from redfish_fm.redfish import oem
 from redfish_fm.redfish.writes import Write, WriteKind
 
@@ -43,8 +44,8 @@ class Recipe:
 
     `parts` are chunks that are there already (fixed logical devices) and are granted as they are.
     `mirrors` are groups of positions among the parts and then the carvings: copies of each other.
-    `shared` are regions that others may have too, each with the access it is granted with: they are
-    not held, and stay when the composition goes. `places` is block -> JSON pointer to where the
+    `shared` are regions that others may have too: they are not held, and stay when the composition
+    goes. `places` is block -> JSON pointer to where the
     request names it, or asks for what it brings; `asked` the same of each part and then carving.
     """
 
@@ -53,7 +54,7 @@ class Recipe:
     carvings: tuple[Carving, ...] = ()
     parts: tuple[str, ...] = ()
     mirrors: tuple[tuple[int, ...], ...] = ()
-    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    shared: tuple[SharedWish, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
 

@@ -191,8 +191,10 @@ def _assemble(
     added = index.components(block.id for block in known if block.id not in present)
     fresh = [index.blocks[block] for block in added if block in index.blocks]
     units = fabrics_of(whole_units(fresh, recipe.host, tip), tip)
-    shared = dict(recipe.shared)
+    shared = {each.region: each.access for each in recipe.shared}
     parts |= {region: home_of(region, tip) for region in shared}
+    for each in recipe.shared:
+        told.add((each.region, parts[each.region]), each.name)
     for unit in parts.values():
         for fabric in fabrics_of((unit,), tip):
             if binds(fabric, tip):

@@ -23,7 +23,7 @@ from redfish_fm.fabric.placement_values import (
     Rejections,
     Request,
 )
-from redfish_fm.fabric.values import Access, RegionGrant
+from redfish_fm.fabric.values import Access
 from redfish_fm.mapping import refusals, uris
 from redfish_fm.mapping.assembly import Carving, Recipe
 from redfish_fm.mapping.drafts import Tip
@@ -38,6 +38,7 @@ from redfish_fm.mapping.wishes import (
     POLICY,
     REGION,
     Asked,
+    SharedWish,
     read_wishes,
 )
 from redfish_fm.redfish import messages, oem
@@ -77,11 +78,12 @@ def recipe_of(body: Mapping[str, Any], tip: Tip, *, among: frozenset[str] | None
     if not asked.wishes and not asked.told:
         return Recipe(host or "", named)
     _refuse(asked, named, body, tip, system="", expands=host is None)
-    shared, homes = _shared(asked, tip)
+    shared, homes = _shared(asked, "", (), tip)
     request = _request(body, asked, tip, among, blocks=tuple(dict.fromkeys((*named, *homes))))
     found = _placed(request, tip)
     chosen = dict.fromkeys((*(() if host else _some(found.compute)), *named, *found.blocks))
-    recipe = _recipe(found, tuple(chosen), _places(named, request, found), tip)
+    places = {**homes, **_places(named, request, found)}
+    recipe = _recipe(found, tuple(chosen), places, tip)
     return replace(recipe, shared=shared)
 
 
@@ -107,41 +109,63 @@ def recipe_for(
     _refuse(asked, more, body, tip, system=system, expands=True)
     known = composition.host if composition is not None else None
     host = system if expands or known is None else known
-    shared, homes = _shared(asked, tip)
+    shared, homes = _shared(asked, system, present, tip)
     fresh = tuple(each for each in shared if not _has(composition, each, tip))
     added = tuple(each for each in homes if each not in present and each not in named)
     request = _request(body, asked, tip, None, blocks=(*more, *added), system=system, held=held)
     found = _placed(request, tip)
     kept = (each for each in present if each in (*homes, *found.kept))
     blocks = tuple(dict.fromkeys((*named, *kept, *found.blocks)))
-    recipe = _recipe(found, blocks, _places(named, request, found), tip)
+    places = {**homes, **_places(named, request, found)}
+    recipe = _recipe(found, blocks, places, tip)
     return replace(recipe, host=host, shared=fresh)
 
 
-def _has(composition: Composition | None, wish: tuple[str, tuple[str, ...]], tip: Tip) -> bool:
-    """Return whether the system was granted a region already, with just that access."""
-    region, access = wish
-    wished = RegionGrant(region, frozenset(map(Access, access)))
+def _has(composition: Composition | None, wish: SharedWish, tip: Tip) -> bool:
+    """Return whether the system was granted a region already, with that access or more."""
+    wished = frozenset(map(Access, wish.access))
     held = frozenset() if composition is None else composition.holdings
     known = (tip.index.connections.get(each) for each in held)
-    return any(wished in each.regions for each in known if each is not None)
+    granted = (row for each in known if each is not None for row in each.regions)
+    return any(row.region == wish.region and wished <= row.access for row in granted)
 
 
 def _shared(
-    asked: Asked, tip: Tip
-) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[str, ...]]:
-    """Return the regions to share, with their access, and the blocks they are in. Raises (400)."""
-    told, homes = [], []
+    asked: Asked, system: str, present: Sequence[str], tip: Tip
+) -> tuple[tuple[SharedWish, ...], dict[str, str]]:
+    """Return the regions to share, and block -> where the request asks for one that is in it.
+
+    Raises RedfishError: 400 also where one region is asked for twice, so that no access is passed
+    over; 409 for blocks that the system has not, and that are not to be had.
+    """
+    told: list[Message] = []
+    homes: dict[str, str] = {}
+    seen: set[str] = set()
     for wish in asked.shared:
         region = tip.index.regions.get(wish.region)
         place = f"{wish.name}/Oem/{oem.NAME}/{REGION}"
-        if region is None or not region.shareable:
+        if region is None or not region.shareable or wish.region in seen:
             told.append(messages.property_value_incorrect(REGION, wish.region, f"#{place}"))
         else:
-            homes += sorted(tip.index.blocks_of_pool(region.pool))
+            for block in sorted(tip.index.blocks_of_pool(region.pool)):
+                homes.setdefault(block, wish.name)
+        seen.add(wish.region)
     if told:
         raise refusals.bad_content(*told)
-    return tuple((wish.region, wish.access) for wish in asked.shared), tuple(dict.fromkeys(homes))
+    violations = check_blocks(
+        tip.index,
+        system,
+        (),
+        tuple(block for block in homes if block not in present),
+        expands=True,
+        now_s=tip.wall_s(),
+        reservation=None,
+        status=tip.status,
+        named=homes,
+    )
+    if violations:
+        raise to_error(violations)
+    return tuple(asked.shared), homes
 
 
 def _some(compute: str | None) -> tuple[str, ...]:

@@ -113,7 +113,9 @@ def _reserving(
     write: Write, manifest: Document, done: Sequence[_Done], answer: dict[str, Any], tip: Tip
 ) -> Draft:
     """Return the draft of a reservation of all blocks that the manifest would take."""
-    blocks = [*dict.fromkeys(block for each in done for block in each.blocks)]
+    wanted = dict.fromkeys(block for each in done for block in each.blocks)
+    # What the manifest itself makes is nowhere yet, and its components are named beside it.
+    blocks = [block for block in wanted if tip.exists(block)]
     uri, document = new_reservation(blocks, manifest, write.actor, tip)
     answer = {**answer, "ReservationId": document["Id"]}
     return Draft(OutcomeKind.CREATED, uri, (document_edit(tip, uri, document),), body=answer)

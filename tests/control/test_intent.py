@@ -17,6 +17,7 @@ from redfish_fm.fabric.model import (
     PortState,
     Sanitize,
     Step,
+    Unbind,
 )
 from redfish_fm.fabric.values import Allocation, Binding
 from redfish_fm.mapping.operations import Operation
@@ -102,3 +103,25 @@ def test_a_look_is_of_one_moment_whatever_is_published_while_it_is_judged() -> N
     unwanted = an_intent(index, freeing).look(there, lambda _: False)
     index.put_chunk(chunk)
     assert not achieved(freeing, unwanted)
+
+
+def test_what_is_given_up_is_unbound_as_it_shows_now() -> None:
+    intent = an_intent(a_fabric(), RELEASE)
+    for now in (replace(MINE.target, ld=2), MINE.target):
+        seen = replace(observation(), bindings={MINE.vppb: now})
+        assert steps(intent, seen) == (Unbind(MINE.vppb, now),)
+        assert intent.plan(seen, lambda _: False, enforce=False).foreign == ()
+
+
+def test_what_shows_there_and_overlaps_nothing_given_up_is_somebody_elses() -> None:
+    elsewhere = replace(MINE.target, port="D2")
+    seen = replace(observation(), bindings={MINE.vppb: elsewhere})
+    found = an_intent(a_fabric(), RELEASE).plan(seen, lambda _: False, enforce=False)
+    assert (found.steps, found.foreign) == ((), ((MINE.vppb, elsewhere),))
+
+
+def test_what_shows_there_and_is_wanted_there_stays() -> None:
+    before = replace(MINE, target=replace(MINE.target, ld=2))
+    release = replace(RELEASE, released=(before,))
+    found = an_intent(wanting(), release).plan(observation(MINE), lambda _: False, enforce=False)
+    assert (found.steps, found.foreign) == ((), ())

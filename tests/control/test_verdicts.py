@@ -30,6 +30,7 @@ from redfish_fm.redfish.writes import OutcomeKind
 VPPB, LD = VppbId("SW", "1", 0), BindTarget("SW", "M1", 3)
 BINDING = Binding("F", "u", "h", VPPB, LD, frozenset({"c"}))
 WHOLE = BindTarget("SW", "D1")
+WHOLE_PORT = BindTarget("SW", "M1")
 FAR_VPPB, FAR = VppbId("SW", "1", 1), BindTarget("FAR", "M1", 0)
 PART = Allocation("F", LD, 1024, "chunk")
 OPERATION = Operation("1", "/t", OutcomeKind.CREATED, "F", "c", frozenset(), "a", "now")
@@ -170,3 +171,36 @@ def test_a_binding_is_told_by_the_switch_of_its_vppb_and_by_no_other() -> None:
 )
 def test_a_step_is_described_by_what_it_does_to_what(step: Step, words: str) -> None:
     assert described(step) == words
+
+
+@pytest.mark.parametrize("now", [WHOLE_PORT, replace(LD, region=0)], ids=["all of it", "a part"])
+def test_a_release_is_not_over_while_its_vppb_has_what_overlaps_the_target(now: BindTarget) -> None:
+    operation = replace(OPERATION, released=(BINDING,))
+    seen = look().seen
+    turned = replace(look(), seen=replace(seen, bindings={**seen.bindings, VPPB: now}))
+    assert achieved(operation, look())
+    assert not achieved(operation, turned)
+    wanted = replace(turned, bindings=frozenset({(VPPB, now)}))
+    assert achieved(operation, wanted)
+
+
+def test_a_release_is_over_when_its_vppb_has_something_else() -> None:
+    operation = replace(OPERATION, released=(BINDING,))
+    seen = look().seen
+    for other in (WHOLE, replace(LD, ld=4)):
+        turned = replace(look(), seen=replace(seen, bindings={**seen.bindings, VPPB: other}))
+        assert achieved(operation, turned)
+
+
+def test_a_release_waits_for_no_scrub_of_what_is_in_other_hands() -> None:
+    operation, dirty = replace(OPERATION, released=(BINDING,)), PartState(1024, Media.DIRTY)
+    other, seen = VppbId("SW", "2", 0), look(part=dirty).seen
+    assert not achieved(operation, look(part=dirty))
+    for now, over in ((LD, True), (WHOLE_PORT, True), (replace(LD, ld=4), False), (None, False)):
+        there = replace(seen, bindings={**seen.bindings, other: now})
+        assert achieved(operation, replace(look(), seen=there)) is over
+    mine_too = replace(seen, bindings={VPPB: LD, other: LD})
+    assert not achieved(operation, replace(look(), seen=mine_too))
+    far = replace(other, switch="FAR")
+    dark = replace(seen, bindings={**seen.bindings, far: LD}, unreachable=frozenset({"FAR"}))
+    assert not achieved(operation, replace(look(), seen=dark))

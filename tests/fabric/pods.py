@@ -219,6 +219,14 @@ class Pod:
         self.index.put_composition(Composition(system, host, blocks, expands=expands))
         return self
 
+    def put_together(self, id_: str, *names: str) -> "Pod":
+        """A block that a client made of devices."""
+        blocks = tuple(f"b-{name}" for name in names)
+        units = frozenset().union(*(self.index.blocks[block].units for block in blocks))
+        types = frozenset({BlockType.PROCESSOR})
+        self.index.put_block(Block(f"b-{id_}", types, units=units, supplying=blocks))
+        return self
+
     def reserved(self, id_: str, *names: str, until: float = 100.0) -> "Pod":
         """A reservation of blocks."""
         self.index.put_reservation(Reservation(id_, tuple(f"b-{name}" for name in names), until))

@@ -46,6 +46,26 @@ def who_says_what_a_system_is_to_get_gets_it() -> Answer:
     return all_of(pod.placed(gpus(2), system="S"))
 
 
+@row([[], ["both"]])
+def each_device_of_a_block_made_of_others_counts() -> Answer:
+    pod = two_switches().put_together("both", "a1", "a2").composed("S", "H", "both")
+    return all_of(pod.placed(gpus(2), system="S", held=held("both")))
+
+
+@row([["b1"], ["both"]])
+def what_a_block_made_of_others_lacks_is_looked_for() -> Answer:
+    pod = two_switches().put_together("both", "a1", "a2").composed("S", "H", "both")
+    return all_of(pod.placed(gpus(3), system="S", held=held("both")))
+
+
+@row([["a2"], []])
+def what_is_looked_for_is_where_a_block_made_of_others_has_its_devices() -> Answer:
+    # By Ids alone it would be b1, where less would be left.
+    pod = Pod().host("H", "s1", "s2").devices("s1", "a1", "a2", "a3").devices("s2", "b1")
+    pod = pod.put_together("one", "a1").composed("S", "H", "one")
+    return all_of(pod.placed(gpus(1), system="S"))
+
+
 @row([["b1"], []])
 def what_is_of_another_model_does_not_count() -> Answer:
     pod = two_switches().composed("S", "H", "a1")

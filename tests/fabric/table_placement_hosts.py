@@ -328,3 +328,29 @@ def a_named_block_of_another_host_is_refused() -> Answer:
 def a_named_device_that_the_host_does_not_reach_is_refused() -> Answer:
     pod = Pod().host("H", "s1").devices("s2", "a1")
     return told(pod.refused(compute=ComputeWish("H"), blocks=("b-a1",)))
+
+
+# -- blocks that clients made of others ------------------------------------------------------------
+
+
+def three() -> Pod:
+    return Pod().devices("s1", "a1", "a2", "a3").put_together("both", "a1", "a2")
+
+
+@row(["both", "a3"])
+def a_block_made_of_others_is_where_they_are() -> Answer:
+    pod = three().host("G", "s2").host("H", "s1")
+    return chosen(pod.placed(gpus(1), blocks=("b-both",)))
+
+
+@row("H")
+def a_block_made_of_others_takes_a_vppb_for_each() -> Answer:
+    pod = three().host("G", "s1", vppbs=2).host("H", "s1", vppbs=3)
+    return pod.placed(gpus(1), blocks=("b-both",)).host
+
+
+@row("H")
+def a_block_made_of_devices_at_two_switches_is_for_a_host_at_both() -> Answer:
+    pod = Pod().devices("s1", "a1", "a2").devices("s2", "b1").put_together("both", "a1", "b1")
+    pod = pod.host("F", "s1").host("G", "s2").host("H", "s1", "s2")
+    return pod.placed(gpus(1), blocks=("b-both",)).host

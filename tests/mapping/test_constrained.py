@@ -21,6 +21,9 @@ from redfish_fm.mapping.constrained import _mirrors as mirrors
 from redfish_fm.redfish.errors import RedfishError
 from tests.mapping.builders import MemoryTip, a_device, a_fabric, a_tip
 from tests.mapping.test_compositions import SYSTEMS, a_pod, block, body, post
+from tests.mapping.test_devices import dynamic, plugged
+from tests.mapping.test_manifests import compose
+from tests.mapping.test_memory_writes import region
 
 DOMAIN = "/redfish/v1/Chassis/mem1/MemoryDomains/0"
 GPU = {"Processors": {"Members": [{"@Redfish.RequestedCount": 1, "ProcessorType": "GPU"}]}}
@@ -239,3 +242,69 @@ def test_a_distance_is_not_asked_of_wishes_and_passed_over_for_named_devices() -
 def test_a_wish_of_the_system_that_no_member_heeds_is_told() -> None:
     told = refused_of({**GPU, "Oem": {"RedfishFM": {"MemoryPolicy": "Spread"}}})
     assert told == [("Base.PropertyUnknown", ("#/Oem/RedfishFM/MemoryPolicy",))]
+
+
+# -- regions that are shared -------------------------------------------------------------------
+
+
+def sharing(shared: str, *access: str) -> dict[str, Any]:
+    ours = {"MemoryRegion": {"@odata.id": shared}, "AccessCapabilities": [*access]}
+    return {"@Redfish.RequestedCount": 1, "Oem": {"RedfishFM": ours}}
+
+
+def a_shared_region() -> tuple[MemoryTip, str]:
+    tip = a_tip(plugged(dynamic()))
+    return tip, region(tip, ShareableRegion=True).uri
+
+
+def test_a_region_is_not_asked_for_twice_so_that_neither_access_is_passed_over() -> None:
+    tip, shared = a_shared_region()
+    wish = {"Memory": {"Members": [sharing(shared, "Read"), sharing(shared, "Write")]}}
+    with pytest.raises(RedfishError) as refused:
+        recipe_of({**body("h1"), **wish}, tip)
+    (told,) = refused.value.messages
+    assert (refused.value.status, told.key) == (400, "Base.PropertyValueIncorrect")
+    assert told.related == ("#/Memory/Members/1/Oem/RedfishFM/MemoryRegion",)
+
+
+def test_less_access_than_a_system_has_to_a_region_is_nothing_new() -> None:
+    tip, shared = a_shared_region()
+    all_of_it = {"Memory": {"Members": [sharing(shared, "Read", "Write")]}}
+    system = post(tip, "h1", **all_of_it).uri
+    present = tip.index.compositions[system].blocks
+    less = {"Memory": {"Members": [sharing(shared, "Read")]}}
+    assert recipe_for(less, system, present, None, tip).shared == ()
+
+
+def test_more_access_than_a_system_has_to_a_region_is_asked_for() -> None:
+    tip, shared = a_shared_region()
+    system = post(tip, "h1", Memory={"Members": [sharing(shared, "Read")]}).uri
+    present = tip.index.compositions[system].blocks
+    more = {"Memory": {"Members": [sharing(shared, "Read", "Write")]}}
+    (asked,) = recipe_for(more, system, present, None, tip).shared
+    assert (asked.region, asked.access) == (shared, ("Read", "Write"))
+
+
+@pytest.mark.parametrize("named", [("h2",), ()], ids=["host named", "nothing named"])
+def test_a_region_that_can_not_be_shared_now_is_told_at_its_wish(named: tuple[str, ...]) -> None:
+    tip, shared = a_shared_region()
+    region(tip)  # an exclusive part, which keeps what it is in for one host
+    post(tip, "h1", Memory={"Members": [sharing(shared, "Read")]})
+    with pytest.raises(RedfishError) as refused:
+        post(tip, *named, Memory={"Members": [sharing(shared, "Read")]})
+    assert refused.value.status == 409
+    pointers = {where for told in refused.value.messages for where in told.related}
+    assert pointers == {"#/Memory/Members/0"}
+
+
+@pytest.mark.parametrize("named", [("h2",), ()], ids=["host named", "nothing named"])
+def test_who_keeps_the_block_of_a_region_is_told_at_its_wish(named: tuple[str, ...]) -> None:
+    tip, shared = a_shared_region()
+    wish = {"Memory": {"Members": [sharing(shared, "Read")]}}
+    stanza = {"StanzaType": "ComposeSystem", "StanzaId": "a", "Request": {**body("h1"), **wish}}
+    keeper = compose(tip, "PreviewReserve", stanza).uri
+    with pytest.raises(RedfishError) as refused:
+        post(tip, *named, **wish)
+    told = refused.value.messages[0]
+    assert (refused.value.status, told.related) == (409, ("#/Memory/Members/0",))
+    assert keeper in told.args

@@ -188,6 +188,23 @@ def test_fixed_lds_keep_a_domain_and_a_chunk_each() -> None:
     assert rendered.facts.pools == {}
 
 
+@pytest.mark.parametrize("attachment", [Attachment.SLD, Attachment.MLD])
+def test_memory_of_which_nobody_tells_how_much_it_is_is_not_called_none(
+    attachment: Attachment,
+) -> None:
+    device = a_device("mem9", DeviceKind.MEMORY, attachment, lds=1)
+    untold = replace(
+        device, capacity_mib=0, lds=tuple(replace(each, capacity_mib=0) for each in device.lds)
+    )
+    rendered = render_inventory(plugged(untold))
+    (chunk,) = rendered.facts.chunks
+    assert chunk.domain is not None
+    for uri, name in ((chunk.id, "MemoryChunkSizeMiB"), (chunk.domain, "MemorySizeMiB")):
+        document = rendered.documents.get(uri)
+        assert document is not None
+        assert name not in document
+
+
 # -- dynamic capacity ------------------------------------------------------------------------
 
 

@@ -164,6 +164,18 @@ def test_a_reservation_is_all_that_a_reserving_preview_makes() -> None:
     assert tip.index.reservations[draft.uri].blocks == (block("h1"), block("gpu1"))
 
 
+def test_a_reservation_names_no_block_that_its_manifest_has_yet_to_make() -> None:
+    tip = a_pod()
+    request = {"Id": "both", "Links": {"SupplyingResourceBlocks": links(block("gpu1"))}}
+    made = {"StanzaType": "ComposeResource", "StanzaId": "a", "Request": request}
+    stanzas = (made, stanza("b", "h1", "both"))
+    draft = compose(tip, "PreviewReserve", *stanzas)
+    assert tip.index.reservations[draft.uri].blocks == (block("gpu1"), block("h1"))
+    name = draft.uri.rsplit("/", 1)[-1]
+    applied = compose(tip, "Apply", *stanzas, ReservationId=name)
+    assert answered(applied)[1]["Links"]["ResourceBlocks"] == links(block("h1"), block("both"))
+
+
 def test_apply_needs_a_manifest_or_a_reservation_that_has_one() -> None:
     tip = a_pod()
     wish = {"RequestFormat": "Manifest", "RequestType": "Apply"}

@@ -19,6 +19,7 @@ from redfish_fm.drivers.cxl_fmapi.attached import AttachedSwitch
 from redfish_fm.drivers.cxl_fmapi.capacity import MANAGED_REGION, in_region
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import AddCapacity, ReleaseCapacity
 from redfish_fm.drivers.cxl_fmapi.discovering import (
+    DeviceSurvey,
     Survey,
     control_of,
     fraction,
@@ -37,6 +38,7 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
 )
 from redfish_fm.drivers.cxl_fmapi.observing import Uncertain, is_moving
 from redfish_fm.drivers.cxl_fmapi.refusals import SwitchBusy
+from redfish_fm.drivers.cxl_fmapi.switch_commands import BIND, UNBIND
 from redfish_fm.fabric.model import (
     LD_FM_OWNED,
     Allocate,
@@ -57,6 +59,9 @@ from redfish_fm.fabric.qos_control import QosControl
 from redfish_fm.fabric.targets import overlaps
 
 BYTES_PER_MIB = 1 << 20
+_IN_BACKGROUND: dict[type[Step], int] = {Bind: BIND.opcode, Unbind: UNBIND.opcode}
+"""Opcodes of what a switch may still carry out when nobody waits for it any more."""
+
 _ALL_PERCENT = 100
 _NO_TAG = bytes(16)
 
@@ -78,7 +83,7 @@ class Applying:
         if now_s >= deadline_s:
             raise DriverNotSent(f"{_what(step)} was not sent, its deadline has passed")
         commands = self._switch.commands
-        command = commands.hand(now_s)
+        command = commands.hand(now_s, _IN_BACKGROUND.get(type(step)))
         sending = _Sending()
         try:
             async with asyncio.timeout(deadline_s - now_s), self._switch.changing:
@@ -265,6 +270,9 @@ class Applying:
         assert target.ld is not None  # noqa: S101 - it is one of those
         await self._check_unbound(target, known)
         place, device = (port, target.ld), self._client.device(port)
+        if known.has_events:
+            # What tells of the time before is not to soil what is overwritten from now on.
+            await self._switch.records.catch_up()
         if contents.media(place) is Media.CLEAN:
             return
         # The answer to an earlier try may have been lost.
@@ -319,7 +327,12 @@ class Applying:
     ) -> None:
         assert target.ld is not None and target.region is not None  # noqa: S101 - see _pool_of
         device = self._client.device(port)
-        region = known.devices[port].regions[target.ld][target.region]
+        # What the device told since this step began is newer than what is known.
+        now = (self._switch.survey or known).devices.get(port, DeviceSurvey())
+        regions = now.regions.get(target.ld, ())
+        if target.region >= len(regions):
+            raise DriverRejected(f"the device at port {port} tells of no such region any more")
+        region = regions[target.region]
         mine = tuple(each for each in await device.extents(target.ld) if in_region(region, each))
         request = ReleaseCapacity(
             target.ld,

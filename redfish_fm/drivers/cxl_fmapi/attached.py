@@ -28,6 +28,7 @@ from redfish_fm.drivers.cxl_fmapi.discovering import (
     survey_device,
     was_sanitized,
 )
+from redfish_fm.drivers.cxl_fmapi.doubts import Doubts
 from redfish_fm.drivers.cxl_fmapi.inventories import SwitchPart, part_of, sizes_mib, unknown
 from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.mld_commands import SET_LD_ALLOCATIONS
@@ -35,6 +36,7 @@ from redfish_fm.drivers.cxl_fmapi.observing import Translator, Uncertain, is_mov
 from redfish_fm.drivers.cxl_fmapi.open_commands import OpenCommands
 from redfish_fm.drivers.cxl_fmapi.places import SwitchPlace
 from redfish_fm.drivers.cxl_fmapi.probing import Probes
+from redfish_fm.drivers.cxl_fmapi.records import Records
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
 from redfish_fm.drivers.cxl_fmapi.switch_commands import CONTROL_PORT, VcsInfo
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState as RawPort
@@ -52,8 +54,6 @@ from redfish_fm.fabric.model import (
 
 log = logging.getLogger(__name__)
 
-BELIEVED_AFTER = 4
-"""Surveys in a row that have to miss what a device told before."""
 _NEVER = -1
 """A generation that no connection has."""
 
@@ -67,13 +67,15 @@ class AttachedPolicy:
     """Times in seconds. `again_s`: between two surveys where nothing hints at a change.
 
     `retry_s`: before a survey that failed is made again; `look_s`: how long a look may take;
-    `patience_s`: how long a connection that was lost is waited for.
+    `patience_s`: how long a connection that was lost is waited for; `abort_s`: how long a bind or
+    unbind of ours may run before the switch is told to give it up, again and again.
     """
 
     again_s: float = 30.0
     retry_s: float = 0.5
     look_s: float = 3.0
     patience_s: float = 0.5
+    abort_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +114,15 @@ class AttachedSwitch:
         self.probes = Probes(self.client.caller)
         self.commands = OpenCommands(clock.now_s(), late_max_s)
         self.contents = Contents()
+        self.records = Records(self.client, self.contents, self.touch)
         self.changing = asyncio.Lock()
         self.part: SwitchPart = unknown(place)
         self.survey: Survey | None = None
-        self.lost_s = -math.inf
-        """When the connection was last lost."""
         self._clock = clock
         self._hint = hint
         self._policy = policy or AttachedPolicy()
         self._reason = ""
+        self._aborted_s = -math.inf
         self._generation = _NEVER
         self._surveying = False
         self._surveyed = asyncio.Event()
@@ -132,8 +134,7 @@ class AttachedSwitch:
         self._dirty: set[int] = set()
         self._touched: set[int] = set()
         """Ports that were touched since the survey that is under way began."""
-        self._doubted: dict[int, dict[str, int]] = {}
-        """Port -> what its device did not tell the last time."""
+        self._doubts = Doubts()
 
     @property
     def connected(self) -> bool:
@@ -194,7 +195,7 @@ class AttachedSwitch:
     async def _survey_all(self) -> None:
         generation = self._opened
         self._touched.clear()
-        seen = await survey(self.client, self.probes)
+        seen = await survey(self.client, self.probes, self._doubts.ports)
         if isinstance(self.channel, Link) and self._opened != generation:
             raise DriverUnavailable("the connection was made anew meanwhile")
         wanted = self.place.serial
@@ -211,13 +212,20 @@ class AttachedSwitch:
                 self.survey.identity.serial,
             )
             self.part, self.survey = unknown(self.place), None
+            self._doubts = Doubts()
             self.probes.forget()
             self._touched.clear()
             seen = await survey(self.client, self.probes)
-        for port, device in seen.devices.items():
-            self._doubt(port, device)
-        # Of what was changed meanwhile the survey may tell how it was before.
-        self._dirty = set(self._touched)
+        believed, ports = self._doubts.believed, seen.ports
+        devices = {
+            port: believed(self.survey, port, ports[port], device)
+            for port, device in seen.devices.items()
+        }
+        troubled = {port for port, device in seen.devices.items() if device.trouble}
+        seen = replace(seen, devices=devices)
+        # Of what was changed meanwhile the survey may tell how it was before, and so it does of
+        # what was changed earlier in a device that can not be asked.
+        self._dirty = self._touched | (self._dirty & troubled)
         self._take(seen)
         if self._generation != self._opened:
             # Nobody knows who was bound meanwhile.
@@ -242,21 +250,6 @@ class AttachedSwitch:
         for port, device in known.items():
             if port not in self.part.devices or self.part.devices[port].id != device.id:
                 self.contents.forget(port)
-
-    def _doubt(self, port: int, device: DeviceSurvey) -> None:
-        """Raise DriverUnavailable for a device that does not tell any more what it told before.
-
-        Answers that are spoiled or lost must not make memory and bandwidth vanish; what is missing
-        `BELIEVED_AFTER` times in a row is believed to be gone.
-        """
-        before = None if self.survey is None else self.survey.devices.get(port)
-        missing = frozenset[str]() if before is None else before.told - device.told
-        known = self._doubted.pop(port, {})
-        times = {fact: known.get(fact, 0) + 1 for fact in missing}
-        if all(count >= BELIEVED_AFTER for count in times.values()):
-            return
-        self._doubted[port] = times
-        raise DriverUnavailable(f"the device at port {port} does not tell all that it told before")
 
     def _say(self, trouble: str) -> None:
         """Log a change of mood once, not each time."""
@@ -294,7 +287,7 @@ class AttachedSwitch:
     async def _patience(self) -> None:
         """Wait a moment for a connection that was lost just now: most are back at once."""
         if isinstance(self.channel, Link) and not self.connected:
-            left_s = self.lost_s + self._policy.patience_s - self._clock.now_s()
+            left_s = self.channel.lost_s + self._policy.patience_s - self._clock.now_s()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, left_s)):
                     await self.channel.wait_connected()
@@ -336,7 +329,7 @@ class AttachedSwitch:
         known = self.survey or known
         moving = any(is_moving(each) for each in vcss.values())
         if moving and not running:
-            running = await self._is_running()
+            running = await self._running() is not None
         bindings = self._translator.bindings(vcss, running)
         await self._ask_contents(bindings)
         sight = Sight(
@@ -360,19 +353,31 @@ class AttachedSwitch:
         if not self.commands.look_begins(self._clock.now_s(), connection):
             return self.changing.locked()
         identity = await self.client.caller.barrier()
-        if await self._is_running():
+        if (opcode := await self._running()) is not None:
+            await self._end(opcode)
             return True
         if self.survey is not None and identity == self.survey.identity:
             self.commands.prove(self._clock.now_s(), connection)
         return self.changing.locked()
 
-    async def _is_running(self) -> bool:
+    async def _running(self) -> int | None:
+        """Return the opcode of what the switch carries out now."""
         try:
             status = await self.client.background.status()
         except DriverUnsupported:
-            return False
+            return None
         # One known switch shows "running" with opcode 0 when it has nothing to do.
-        return bool(status.running and status.opcode)
+        return status.opcode if status.running and status.opcode else None
+
+    async def _end(self, opcode: int) -> None:
+        """Let the switch give up a command of ours that it should have ended long ago.
+
+        While it runs nothing else is bound there, and nothing is known for certain.
+        """
+        now_s, since_s = self._clock.now_s(), self.commands.lost_since_s(opcode)
+        if since_s is not None and now_s >= max(since_s, self._aborted_s) + self._policy.abort_s:
+            self._aborted_s = now_s
+            await self.client.background.abort()
 
     async def _ask_dirty(self) -> None:
         """Ask anew those devices whose memory or bandwidth may have changed."""
@@ -382,8 +387,14 @@ class AttachedSwitch:
                 if before is None or port not in before.devices:
                     continue
                 try:
-                    device = await survey_device(self.client, self.probes, port, before.ports[port])
-                    self._doubt(port, device)
+                    state = before.ports[port]
+                    asked = survey_device(
+                        self.client, self.probes, port, state, in_doubt=port in self._doubts.ports
+                    )
+                    device = await asked
+                    if device.trouble:
+                        raise DriverUnavailable(device.trouble)
+                    device = self._doubts.believed(before, port, state, device)
                 except BaseException:
                     self._dirty.add(port)
                     raise

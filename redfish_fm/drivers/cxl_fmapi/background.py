@@ -5,16 +5,28 @@ done is known after a look at what it was to change (CXL FM API, Background Oper
 """
 
 import asyncio
+import logging
 from typing import Any, TypeVar
 
-from redfish_fm.drivers.base import DriverNotSent, DriverUnavailable, DriverUnsupported
+from redfish_fm.drivers.base import (
+    DriverNotSent,
+    DriverRejected,
+    DriverUnavailable,
+    DriverUnsupported,
+)
 from redfish_fm.drivers.cxl_fmapi import refusals
 from redfish_fm.drivers.cxl_fmapi.caller import Caller
 from redfish_fm.drivers.cxl_fmapi.command import NOTHING, Command
 from redfish_fm.drivers.cxl_fmapi.commands import name_of
-from redfish_fm.drivers.cxl_fmapi.generic_commands import BACKGROUND_STATUS, BackgroundStatus
+from redfish_fm.drivers.cxl_fmapi.generic_commands import (
+    ABORT,
+    BACKGROUND_STATUS,
+    BackgroundStatus,
+)
 from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
+
+log = logging.getLogger(__name__)
 
 Q = TypeVar("Q")
 
@@ -99,3 +111,13 @@ class Background:
             raise DriverUnavailable(
                 f"{self._caller.link.name} does not tell how {command} ends"
             ) from error
+
+    async def abort(self) -> None:
+        """Ask the switch to give up what it carries out; whether it does, its status tells."""
+        name = self._caller.link.name
+        try:
+            await self._caller.change(ABORT, NOTHING)
+        except (NoAnswer, DriverRejected, DriverUnsupported) as error:
+            log.info("%s does not give up what it never ends: %s", name, error)
+        else:
+            log.warning("%s was told to give up what it did not end", name)

@@ -34,7 +34,11 @@ Q = TypeVar("Q")
 R = TypeVar("R")
 
 _QUESTIONS = 2
-"""How often a query is asked before silence means that it does not exist."""
+"""How often a query is asked before silence, or that it is unsupported, is believed."""
+
+_DENIALS, _DENIALS_OF_KNOWN = 2, 4
+"""So many answers in a row that a command is unsupported are believed; the second where it was
+carried out before."""
 
 REMEMBERED_S = 600.0
 """How long silence is taken for an answer: two answers in a row may just have been lost."""
@@ -100,7 +104,7 @@ class Caller:
         self._missing: set[_Target] = set()
         self._silent: dict[_Target, float] = {}
         self._answered: set[_Target] = set()
-        self._doubted: set[_Target] = set()
+        self._denied: dict[_Target, int] = {}
         self._last: dict[tuple[int, int | None, int | None], _Asked] = {}
 
     async def introduce(self) -> Identity:
@@ -166,7 +170,9 @@ class Caller:
         nothing to those.
         """
         until_s, target = self.deadline(deadline_s), _Target(port, command.opcode, ld is not None)
+        doubted: DriverUnsupported | None = None
         for _ in range(_QUESTIONS):
+            doubted = None
             try:
                 message = await self.send(command, request, port=port, ld=ld, deadline_s=until_s)
             except NoAnswer:
@@ -174,7 +180,14 @@ class Caller:
                     raise
                 await self.barrier()
                 continue
+            except DriverUnsupported as error:
+                if self.lacks(command.opcode, port, of_ld=ld is not None):
+                    raise
+                doubted = error
+                continue
             return self._read_again(command, request, message, (command.opcode, port, ld))
+        if doubted is not None:
+            raise doubted
         needed = command.opcode in (_NEEDED if port is None else _NEEDED_OF_LD)
         if needed or target in self._answered:
             raise NoAnswer(f"{self.link.name} is silent on {command}")
@@ -227,22 +240,25 @@ class Caller:
         target = _Target(port, command.opcode, ld is not None)
         if message.return_code in refusals.UNSUPPORTED:
             self._note_missing(command, target)
+        else:
+            self._denied.pop(target, None)
         refusals.check(command.opcode, message.return_code)
         self._answered.add(target)
         return message
 
     def _note_missing(self, command: Command[Any, Any], target: _Target) -> None:
-        """Note a command that is said not to exist. An answer may be damaged.
+        """Note a command that is said not to exist. An answer may be damaged, so it takes several.
 
-        So for what a switch is of no use without, binding, it takes two of them. Raises BadAnswer
-        where the command was carried out before: it may have been this time, too.
+        Raises BadAnswer where the command was carried out before: it may have been this time, too.
         """
+        denied = self._denied[target] = self._denied.get(target, 0) + 1
         if target in self._answered:
-            raise BadAnswer(f"{self.link.name} had {command}, and says that there is none")
-        needed = command.background and target.port is None
-        if target in self._doubted or not needed:
+            if denied < _DENIALS_OF_KNOWN:
+                raise BadAnswer(f"{self.link.name} had {command}, and says that there is none")
+            # Such is a switch with another firmware than before.
+            self._answered.discard(target)
+        if denied >= _DENIALS:
             self._missing.add(target)
-        self._doubted.add(target)
 
     async def _patiently(
         self, command: Command[Any, Any], once: Callable[[], Awaitable[Message]], until_s: float
@@ -381,7 +397,7 @@ class Caller:
         if identity != self.identity:
             self.changes += self.identity is not None
             self._missing.clear()
-            self._doubted.clear()
+            self._denied.clear()
             self._answered.clear()
         self.identity = identity
         self.profile = profile_of(identity, self.link.dialect)

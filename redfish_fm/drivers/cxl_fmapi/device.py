@@ -5,7 +5,6 @@ Commands reach it through a tunnel, or by the port of the wire where the switch 
 
 from collections.abc import Iterable, Sequence
 
-from redfish_fm.drivers.base import DriverUnavailable
 from redfish_fm.drivers.cxl_fmapi.caller import Caller
 from redfish_fm.drivers.cxl_fmapi.command import NOTHING
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import (
@@ -53,6 +52,7 @@ from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     QosControl,
 )
 from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode, Transfer
+from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer
 
 _LD_MAX = 16
 """LDs of one device that can be bound."""
@@ -60,6 +60,9 @@ _LD_MAX = 16
 _REGIONS_MAX = 8
 _EXTENTS_AT_ONCE = 20
 """So many fit the smallest message that a component may be limited to, with room to spare."""
+
+_EXTENTS_MAX = 1 << 14
+"""Extents of one host that are read. A device that tells of more, or never ends, tells nothing."""
 
 _WALKS = 5
 """How often a list that changes meanwhile is begun anew."""
@@ -72,9 +75,9 @@ class DeviceClient:
         self._caller = caller
         self._port = port
 
-    async def ld_info(self) -> LdInfo:
+    async def ld_info(self, deadline_s: float | None = None) -> LdInfo:
         """Return memory and number of LDs."""
-        return await self._caller.call(GET_LD_INFO, NOTHING, port=self._port)
+        return await self._caller.call(GET_LD_INFO, NOTHING, port=self._port, deadline_s=deadline_s)
 
     async def ld_allocations(self) -> LdAllocations:
         """Return the memory of all LDs."""
@@ -156,6 +159,10 @@ class DeviceClient:
         """Return all extents of one host, of one moment."""
         for _ in range(_WALKS):
             first = await self._extents(host, 0)
+            if first.total > _EXTENTS_MAX:
+                raise BadAnswer(
+                    f"{self._caller.link.name}: port {self._port} tells of {first.total} extents"
+                )
             found, piece = list(first.extents), first
             while len(found) < first.total and piece.extents:
                 piece = await self._extents(host, len(found))
@@ -165,7 +172,7 @@ class DeviceClient:
             else:
                 if len(found) >= first.total:
                     return tuple(found[: first.total])
-        raise DriverUnavailable(
+        raise BadAnswer(
             f"{self._caller.link.name}: the extents of port {self._port} never stand still"
         )
 

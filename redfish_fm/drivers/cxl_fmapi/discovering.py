@@ -5,7 +5,7 @@ raises DriverUnavailable, and the survey is to be made again.
 """
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Container, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
@@ -43,7 +43,9 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
     EventLog,
     ReturnCode,
 )
-from redfish_fm.drivers.cxl_fmapi.probing import Probes
+from redfish_fm.drivers.cxl_fmapi.probing import PROBE_S, Probes
+from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer
+from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
 from redfish_fm.drivers.cxl_fmapi.switch_commands import PortState, SwitchIdentity, VcsInfo
 from redfish_fm.fabric.model import Qos
 from redfish_fm.fabric.qos_control import QosControl
@@ -75,6 +77,8 @@ class DeviceSurvey:
 
     `regions` and `extents`: by host, which is the LD by which it reaches the device. `sanitizes`:
     its LDs know how to overwrite themselves. `control` and `backpressure_percent`: of all its LDs.
+    `trouble`: why it tells nothing this time, though it should; `nameless`: it refused to say who
+    it is, and knows how to.
     """
 
     serial: int | None = None
@@ -87,6 +91,8 @@ class DeviceSurvey:
     sanitizes: bool = False
     control: QosControl | None = None
     backpressure_percent: int | None = None
+    trouble: str = ""
+    nameless: bool = False
 
     @property
     def told(self) -> frozenset[str]:
@@ -137,15 +143,20 @@ def _device(state: PortState) -> tuple[int, int]:
     return state.device_type, state.ld_count
 
 
-async def survey(client: SwitchClient, probes: Probes) -> Survey:
-    """Ask a switch for everything. Raises DriverUnavailable when it does not tell the whole."""
+async def survey(
+    client: SwitchClient, probes: Probes, in_doubt: Container[int] = frozenset()
+) -> Survey:
+    """Ask a switch for everything. Raises DriverUnavailable when it does not tell the whole.
+
+    `in_doubt`: ports whose devices told less than they should the last time.
+    """
     identity = await client.identify()
     size = await client.switch()
     ports = await client.physical_ports(range(size.port_count))
     known = sorted({*range(size.vcs_count), *size.active_vcss})
     vcss = await client.virtual_switches(known, size.vppb_count)
     devices = {
-        number: await survey_device(client, probes, number, state)
+        number: await survey_device(client, probes, number, state, in_doubt=number in in_doubt)
         for number, state in ports.items()
         if not is_upstream(state) and state.device_type != DeviceType.NONE
     }
@@ -154,21 +165,41 @@ async def survey(client: SwitchClient, probes: Probes) -> Survey:
 
 
 async def survey_device(
-    client: SwitchClient, probes: Probes, port: int, state: PortState
+    client: SwitchClient, probes: Probes, port: int, state: PortState, *, in_doubt: bool = False
 ) -> DeviceSurvey:
-    """Ask a device; only an MLD is known to answer what comes through a tunnel."""
+    """Ask a device; only an MLD is known to answer what comes through a tunnel.
+
+    One that answers what can not be read, or nothing while its switch does, is told of as such:
+    the others behind that switch are none the worse. One that is `in_doubt` gets less time, for
+    everything else at the switch waits meanwhile.
+    """
     if state.device_type != DeviceType.TYPE3_MLD:
         return DeviceSurvey()
+    try:
+        until_s = client.caller.clock.now_s() + PROBE_S if in_doubt else None
+        return await _told_by(client, probes, port, until_s)
+    except (BadAnswer, NoAnswer) as error:
+        await client.caller.barrier()
+        return DeviceSurvey(trouble=str(error))
+
+
+async def _told_by(
+    client: SwitchClient, probes: Probes, port: int, until_s: float | None
+) -> DeviceSurvey:
+    """Return what a device tells; `until_s`: when its first answer has to be there."""
     device = client.device(port)
-    info = await _if_there(device.ld_info())
+    info = await _if_there(device.ld_info(until_s))
     if info is None:
         return DeviceSurvey()
     ld_count = min(info.ld_count, LD_COUNT_MAX)
-    serial, dynamic, sanitizes = None, None, False
+    serial, dynamic, sanitizes, nameless = None, None, False, False
     if client.caller.profile.tunnel is not None:
         # Without a tunnel the switch would answer for itself.
         identity = await probes.ask(IDENTIFY, NOTHING, port)
         serial = None if identity is None else identity.serial or None
+        nameless = identity is None and not (
+            client.caller.lacks(IDENTIFY.opcode, port) or probes.is_silent(IDENTIFY.opcode)
+        )
         dynamic = await probes.ask(GET_DCD_INFO, NOTHING, port)
         sanitizes = await _lds_sanitize(probes, port)
     if dynamic is not None and not (dynamic.region_count and dynamic.capacity_units):
@@ -195,6 +226,7 @@ async def survey_device(
         None
         if (status := await probes.ask(GET_QOS_STATUS, NOTHING, port)) is None
         else status.backpressure_percent,
+        nameless=nameless,
     )
 
 

@@ -115,6 +115,11 @@ class CxlFmApiDriver:
         """Return what is known of the fabric, without asking: switches at least."""
         return inventory(self._fabric, [each.part for each in self.switches.values()])
 
+    @property
+    def answers(self) -> bool:
+        """Return whether any switch of the fabric is known as it is connected now."""
+        return any(each.current for each in self.switches.values())
+
     async def discover(self) -> Inventory:
         """Return the inventory; of a silent switch what was known of it before.
 

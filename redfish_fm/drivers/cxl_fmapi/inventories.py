@@ -44,6 +44,9 @@ BYTES_PER_MIB = 1 << 20
 CAPACITY_UNIT_MIB = 256
 """What dynamic capacity is counted in."""
 
+DECIDED_MAX = 64
+"""Devices of one port of which is kept what was decided: some day a switch may make them up."""
+
 _NOTHING_DECIDED: Mapping[str, bool] = {}
 
 _GRANULARITY_MIB = {
@@ -259,7 +262,7 @@ def _device(
     lds: tuple[LogicalDevice, ...] = ()
     if attachment is Attachment.MLD:
         if can_allocate.get(port, False) or told.dynamic is not None:
-            pool = _pool(place, told, id_, capacity_mib, decided)
+            pool = _pool(place, port, told, id_, capacity_mib, decided)
         lds = _lds(told, state, pool)
     return Device(
         id_,
@@ -295,6 +298,7 @@ def _ld_count(told: DeviceSurvey, state: PortState) -> int:
 
 def _pool(
     place: SwitchPlace,
+    port: int,
     told: DeviceSurvey,
     device: str,
     capacity_mib: int,
@@ -309,7 +313,10 @@ def _pool(
     pooled = place.ld_memory is LdMemory.POOL
     if place.ld_memory is LdMemory.AUTO:
         some_empty = 0 in sizes_mib(told.allocations).values()
-        pooled = decided.setdefault(device, some_empty)
+        pooled = decided.get(device, some_empty)
+        here = sum(each.startswith(f"{place.id}-P{port}-") for each in decided)
+        if here < DECIDED_MAX:
+            decided[device] = pooled
     count = told.info.ld_count if told.info is not None else 0
     return (
         Pool(PartKind.LD, capacity_mib, unit, max(1, min(LD_COUNT_MAX, count))) if pooled else None

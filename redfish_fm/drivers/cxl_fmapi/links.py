@@ -6,6 +6,7 @@ is at most one connection, the newest, and commands fail at once while there is 
 
 import asyncio
 import logging
+import math
 import random
 from collections import deque
 from collections.abc import Callable
@@ -59,6 +60,8 @@ class Link:
         self.keep_alive_type = FM_API
         self.notices_lost = 0
         self.reason = "never connected"
+        self.lost_s = -math.inf
+        """When a connection was last lost."""
         self.clock = clock
         self.session: Session | None = None
         self._up = asyncio.Event()
@@ -93,6 +96,7 @@ class Link:
         self.session = session
         self.generation += 1
         self._up.set()
+        self._noticed.set()
         log.info("%s is connected (%s)", self.name, session.peer)
         keeper = asyncio.ensure_future(self._keep_alive(session))
         try:
@@ -107,7 +111,7 @@ class Link:
         if self.session is session:
             self.session = None
             self._up.clear()
-            self.reason = session.reason
+            self.reason, self.lost_s = session.reason, self.clock.now_s()
             self._noticed.set()
         log.info("%s lost its connection: %s", self.name, session.reason)
 
@@ -139,10 +143,11 @@ class Link:
 
     async def notices(self) -> list[Arrival]:
         """Return what the switch said unasked; waits for it, or for the connection's end."""
+        generation = self.generation
         while not self._notices:
             self._noticed.clear()
             await self._noticed.wait()
-            if not self.connected:
+            if not self.connected or self.generation != generation:
                 break
         found = list(self._notices)
         self._notices.clear()

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 class OpenCommand:
     """One command. `connection` is set once its outcome is unknown: the one it was sent on.
 
-    `until_s`: when it has begun to run or never will; known once its connection is gone.
+    `until_s`: when it has begun to run or never will; known once its connection is gone. `opcode`:
+    what the switch carries out in its background, None for all else.
     """
 
     handed_s: float
     connection: int | None = None
     until_s: float | None = None
+    opcode: int | None = None
 
 
 class OpenCommands:
@@ -28,9 +30,9 @@ class OpenCommands:
         self._late_max_s = late_max_s
         self._open = [OpenCommand(-math.inf, -1, now_s + late_max_s)]
 
-    def hand(self, now_s: float) -> OpenCommand:
-        """Note a command that was handed to us."""
-        command = OpenCommand(now_s)
+    def hand(self, now_s: float, opcode: int | None = None) -> OpenCommand:
+        """Note a command that was handed to us; `opcode` of what runs in the background."""
+        command = OpenCommand(now_s, opcode=opcode)
         self._open.append(command)
         return command
 
@@ -61,6 +63,11 @@ class OpenCommands:
             or (command.until_s is None and command.connection != connection)
             or (command.until_s is not None and command.until_s > now_s)
         ]
+
+    def lost_since_s(self, opcode: int) -> float | None:
+        """Return when the oldest such command of unknown outcome was handed to us, if any was."""
+        lost = (each for each in self._open if each.connection is not None)
+        return min((each.handed_s for each in lost if each.opcode == opcode), default=None)
 
     def barrier_s(self, started_s: float) -> float:
         """Return what a look begun at `started_s` proves; ask before that look is sent.

@@ -44,6 +44,10 @@ class Probes:
         """Return the names of commands that the switch says nothing to."""
         return tuple(name_of(opcode) for opcode in sorted(self._silent))
 
+    def is_silent(self, opcode: int) -> bool:
+        """Return whether the switch is known to say nothing to a command."""
+        return self._silent.get(opcode, 0.0) > self._caller.clock.now_s()
+
     async def ask(
         self,
         command: Command[Q, R],
@@ -58,7 +62,7 @@ class Probes:
         caller = self._caller
         now_s = caller.clock.now_s()
         answered = (command.opcode, port) in self._answered
-        if self._silent.get(command.opcode, 0.0) > now_s and not answered:
+        if self.is_silent(command.opcode) and not answered:
             return None
         silence: NoAnswer | None = None
         for _ in range(_QUESTIONS):

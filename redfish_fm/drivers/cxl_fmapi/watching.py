@@ -1,7 +1,8 @@
 """What a switch says unasked, and what its event logs have, as hints where to look.
 
 Notices come twice or not at all, and records may be lost, so nothing is concluded from them but
-that a look is due. DESIGN section 4: a hint costs time at most.
+that a look is due. DESIGN section 4: a hint costs time at most. What records tell besides is in
+`records`.
 """
 
 import asyncio
@@ -11,16 +12,8 @@ from collections.abc import AsyncIterator
 from redfish_fm.clocks import Clock
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable, DriverUnsupported
 from redfish_fm.drivers.cxl_fmapi.attached import AttachedSwitch
-from redfish_fm.drivers.cxl_fmapi.client import EventBatch
-from redfish_fm.drivers.cxl_fmapi.events import (
-    DYNAMIC_CAPACITY,
-    EventRecord,
-    MldPortEvent,
-    detail,
-)
 from redfish_fm.drivers.cxl_fmapi.generic_commands import EVENT_NOTIFICATION
 from redfish_fm.drivers.cxl_fmapi.links import Link
-from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
 from redfish_fm.drivers.cxl_fmapi.notices import DEVICES_NOTICE, PORT_NOTICE
 from redfish_fm.drivers.cxl_fmapi.numbers import EventLog
 from redfish_fm.drivers.cxl_fmapi.wires import Arrival
@@ -33,6 +26,9 @@ _RESHAPING = frozenset({PORT_NOTICE.opcode, DEVICES_NOTICE.opcode})
 
 LOGS_S = 5.0
 """Between two readings of logs that nobody was told of."""
+
+REST_S = 0.05
+"""After each hint of a switch: one that talks without end costs no more than that."""
 
 
 class Bell:
@@ -92,15 +88,16 @@ class Listening:
             self._ring()
             await self._while_connected(channel)
             # Whatever is known is of before, and who answers next may be another switch.
-            self._switch.lost_s = self._clock.now_s()
             self._switch.touch()
             self._ring()
 
     async def _while_connected(self, channel: Link) -> None:
-        following = asyncio.ensure_future(self._follow_logs())
+        """Listen to one connection until it ends, or another one has taken its place."""
+        following, generation = asyncio.ensure_future(self._follow_logs()), channel.generation
         try:
-            while channel.connected:
+            while channel.connected and channel.generation == generation:
                 self._heed(await channel.notices())
+                await self._clock.sleep(REST_S)
         finally:
             following.cancel()
             await asyncio.wait([following])
@@ -129,8 +126,8 @@ class Listening:
                     if not subscribed:
                         subscribed = True
                         await client.subscribe(EventLog)
-                    for each in EventLog:
-                        self._take(await client.events(each))
+                    if await self._switch.records.read():
+                        self._ring()
             except (DriverUnavailable, DriverRejected, DriverUnsupported) as error:
                 log.debug("events of %s: %s", self._switch.place.id, error)
             await self._until_notified()
@@ -143,25 +140,3 @@ class Listening:
         finally:
             resting.cancel()
             hearing.cancel()
-
-    def _take(self, batch: EventBatch) -> None:
-        for record in batch.records:
-            port = _device_port(record)
-            if port is not None:
-                self._switch.touch(port)
-            elif record.identifier == DYNAMIC_CAPACITY:
-                self._switch.touch()
-        if batch.overflow:
-            self._switch.touch()
-        if batch.records or batch.overflow:
-            self._ring()
-
-
-def _device_port(record: EventRecord) -> int | None:
-    """Return the port of the device that a record is about."""
-    try:
-        found = detail(record)
-    except Malformed as error:
-        log.debug("an event record can not be read: %s", error)
-        return None
-    return found.port_id if isinstance(found, MldPortEvent) else None

@@ -10,11 +10,19 @@ import pytest
 
 from redfish_fm.drivers.base import DriverRejected, DriverUnavailable, DriverUnsupported
 from redfish_fm.drivers.cxl_fmapi import attached
+from redfish_fm.drivers.cxl_fmapi.attached import AttachedPolicy
 from redfish_fm.drivers.cxl_fmapi.caller import Caller
 from redfish_fm.drivers.cxl_fmapi.discovering import Survey
+from redfish_fm.drivers.cxl_fmapi.doubts import BELIEVED_AFTER
 from redfish_fm.drivers.cxl_fmapi.driver import CxlFmApiDriver
+from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
+from redfish_fm.drivers.cxl_fmapi.switch_commands import BIND
+from redfish_fm.drivers.cxl_fmapi.watching import LOGS_S
 from redfish_fm.drivers.virtual.fmapi_asked import Asked, Row
+from redfish_fm.drivers.virtual.fmapi_commands import SWITCH
+from redfish_fm.drivers.virtual.fmapi_events import INFORMATIONAL, KEPT_MAX, PHYSICAL_SWITCH
+from redfish_fm.drivers.virtual.fmapi_faults import WireFault
 from redfish_fm.drivers.virtual.fmapi_mld import LD
 from redfish_fm.drivers.virtual.fmapi_switch import INVALID_INPUT, Answer, FmapiSwitch
 from redfish_fm.drivers.virtual.fmapi_tunnel import DEVICE
@@ -215,6 +223,44 @@ async def test_sanitizing_whose_answer_was_lost_is_found_and_not_begun_again(
         await made.apply(Sanitize(at(FIXED, 0)))
         assert await made.media(at(FIXED, 0)) is Media.SANITIZING
         assert begun == 1
+
+
+@in_virtual_time
+async def test_who_was_bound_between_two_looks_is_noticed_by_the_records_of_it() -> None:
+    async with wired() as made:
+        for ld in (0, 1):
+            await made.sanitized(at(FIXED, ld))
+        vppb, target = VppbId("s", "1", 0), BindTarget("s", "D1", 1)
+        for step in (Bind(vppb, target), Unbind(vppb, target)):
+            made.world.hardware.execute(step, "outside")
+            # The switch notices, and tells of its records.
+            await made.world.clock.sleep(0.5)
+        assert await made.media(at(FIXED, 1)) is Media.DIRTY
+        assert await made.media(at(FIXED, 0)) is Media.CLEAN
+
+
+@in_virtual_time
+async def test_records_of_the_time_before_do_not_soil_what_is_sanitized_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Nobody is told of records: they are read now and then.
+    monkeypatch.setitem(SWITCH, 0x0105, Row(refusing))
+    async with wired() as made:
+        ld = at(FIXED, 1)
+        await made.apply(Bind(FIRST, ld), Unbind(FIRST, ld), Sanitize(ld))
+        await made.world.clock.sleep(2 * LOGS_S)
+        assert await made.media(ld) is Media.CLEAN
+        assert made.done("sanitize") == 1
+
+
+@in_virtual_time
+async def test_records_that_were_lost_may_have_told_of_anybody() -> None:
+    async with wired() as made:
+        await made.sanitized(at(FIXED, 0))
+        for _ in range(KEPT_MAX + 1):
+            made.world.switch.logs.add(INFORMATIONAL, PHYSICAL_SWITCH, bytes(80), 0)
+        await made.world.clock.sleep(LOGS_S)
+        assert await made.media(at(FIXED, 0)) is Media.DIRTY
 
 
 @in_virtual_time
@@ -420,6 +466,22 @@ async def test_steps_of_several_devices_do_not_meet() -> None:
         assert seen.qos[at(FIXED, 3)] == Qos(30, 60)
 
 
+@in_virtual_time
+async def test_a_bind_that_is_stuck_in_the_switch_is_given_up_and_can_be_made_again() -> None:
+    async with wired() as made:
+        made.world.faults.order(WireFault.STUCK, BIND.opcode)
+        with pytest.raises(DriverUnavailable):
+            await made.apply(Bind(FIRST, at(WHOLE)))
+        # Until then the switch takes no other.
+        with pytest.raises(DriverUnavailable):
+            await made.apply(Bind(SECOND, at(FIXED, 1)))
+        handed_s = made.world.clock.now_s()
+        while (await made.driver.observe()).barrier_s < handed_s:
+            assert made.world.clock.now_s() < handed_s + 2 * AttachedPolicy().abort_s
+            await made.world.clock.sleep(1)
+        await made.apply(Bind(FIRST, at(WHOLE)), Bind(SECOND, at(FIXED, 1)))
+
+
 # -- what a device told before ------------------------------------------------------------------
 
 
@@ -441,11 +503,116 @@ async def test_what_is_refused_now_and_then_does_not_vanish_and_in_the_end_it_is
         port = int(DYNAMIC) if opcode >> 8 == 0x56 else int(FIXED)
         switch = made.driver.switches["sw0"]
         switch.touch(port)
-        for _ in range(attached.BELIEVED_AFTER - 1):
+        for _ in range(BELIEVED_AFTER - 1):
             with pytest.raises(DriverUnavailable, match="does not tell all that it told before"):
                 await made.driver.observe()
         after = await made.driver.observe()
         assert (after.parts, after.qos, after.ports) != (before.parts, before.qos, before.ports)
+
+
+def cut_off(_: FmapiSwitch, asked: Asked) -> Answer:
+    return Answer(payload=b"\x01")
+
+
+def mute(_: FmapiSwitch, asked: Asked) -> None:
+    return None
+
+
+@pytest.mark.parametrize("answer", [cut_off, mute])
+@pytest.mark.parametrize("opcode", [0x5400, 0x5401, 0x5406, 0x5603])
+@in_virtual_time
+async def test_a_device_that_can_not_be_asked_keeps_nobody_from_the_others(
+    monkeypatch: pytest.MonkeyPatch, opcode: int, answer: Any
+) -> None:
+    async with wired() as made:
+        await made.apply(Allocate(at(DYNAMIC, 0, 0), 512), Allocate(at(POOLED, 1), 512))
+        before, known = await made.driver.observe(), made.driver.inventory
+        monkeypatch.setitem(DEVICE, opcode, Row(answer))
+        channel = made.driver.switches["sw0"].channel
+        assert isinstance(channel, Link)
+        assert channel.session is not None
+        channel.session.close("it is made anew")
+        seen = await until_complete(made.driver, made.world.clock)
+        assert seen.parts.keys() == before.parts.keys()
+        assert made.driver.inventory == known
+        await made.apply(Bind(FIRST, at(WHOLE)))
+        assert (await made.driver.observe()).bindings[FIRST] == at(WHOLE)
+
+
+@in_virtual_time
+async def test_a_device_that_never_could_be_read_is_not_taken_for_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = DEVICE[0x5400]
+    monkeypatch.setitem(DEVICE, 0x5400, Row(cut_off))
+    async with driven("standard", MEMORY) as (driver, world):
+        for _ in range(20):
+            await world.clock.sleep(5)
+            with pytest.raises(DriverUnavailable):
+                await driver.observe()
+        assert driver.inventory.devices == ()
+        monkeypatch.setitem(DEVICE, 0x5400, answers)
+        await until_complete(driver, world.clock)
+        assert len(driver.inventory.devices) == 5
+
+
+@in_virtual_time
+async def test_a_device_that_refuses_its_name_once_has_no_other_name_until_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers, refused = DEVICE[0x0001], set[int | None]()
+
+    def refusing_once(switch: FmapiSwitch, each: Asked) -> Answer | None:
+        if each.port in refused:
+            return answers.handler(switch, each)
+        refused.add(each.port)
+        return Answer(INVALID_INPUT)
+
+    monkeypatch.setitem(DEVICE, 0x0001, Row(refusing_once))
+    async with driven("standard", MEMORY) as (driver, world):
+        await until_complete(driver, world.clock)
+        names = {each.id for each in driver.inventory.devices}
+        await world.clock.sleep(60)
+        await until_complete(driver, world.clock)
+        assert {each.id for each in driver.inventory.devices} == names
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["refuses", "has no such command"])
+@in_virtual_time
+async def test_a_device_that_never_says_its_name_is_there_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, knows: bool
+) -> None:
+    if knows:
+        monkeypatch.setitem(DEVICE, 0x0001, Row(refusing))
+    else:
+        monkeypatch.delitem(DEVICE, 0x0001)
+    async with driven("standard", MEMORY) as (driver, world):
+        began_s = world.clock.now_s()
+        await until_complete(driver, world.clock)
+        assert len(driver.inventory.devices) == 5
+        assert not any(each.serial_number for each in driver.inventory.devices)
+        assert (world.clock.now_s() - began_s > AttachedPolicy().retry_s) is knows
+
+
+@in_virtual_time
+async def test_what_was_changed_in_a_device_that_can_not_be_asked_is_not_shown_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with wired() as made:
+        switch, answers = made.driver.switches["sw0"], DEVICE[0x5400]
+        monkeypatch.setitem(DEVICE, 0x5400, Row(cut_off))
+        await made.apply(SetQos(at(FIXED, 2), Qos(30, 60)))
+        for _ in range(3 * BELIEVED_AFTER):
+            with pytest.raises(DriverUnavailable, match="LdInfo has 11 bytes"):
+                await made.driver.observe()
+            switch.touch()
+            await made.world.clock.sleep(1)
+        # What is to be done elsewhere is done.
+        await made.apply(Bind(FIRST, at(WHOLE)))
+        monkeypatch.setitem(DEVICE, 0x5400, answers)
+        seen = await until_complete(made.driver, made.world.clock)
+        assert seen.qos[at(FIXED, 2)] == Qos(30, 60)
+        assert seen.bindings[FIRST] == at(WHOLE)
 
 
 @in_virtual_time

@@ -31,7 +31,14 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
 from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer, Refused, SwitchBusy
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, PACKETS, Asked, Peer, Reply, always
-from tests.drivers.cxl_fmapi.peer_switch import BUSY, INVALID, OK, SwitchState, peer_of
+from tests.drivers.cxl_fmapi.peer_switch import (
+    BUSY,
+    INVALID,
+    OK,
+    UNSUPPORTED,
+    SwitchState,
+    peer_of,
+)
 from tests.drivers.cxl_fmapi.test_links import dialled
 from tests.virtual_time import in_virtual_time
 
@@ -116,8 +123,9 @@ async def test_a_switch_that_does_not_say_who_it_is_gets_no_command(code: int | 
 async def test_another_switch_at_the_same_link_is_noticed() -> None:
     state = SwitchState()
     async with client_of(state) as (client, peer):
-        with pytest.raises(DriverUnsupported):
-            await client.subscribe([EventLog.FATAL])
+        for _ in range(2):
+            with pytest.raises(DriverUnsupported):
+                await client.subscribe([EventLog.FATAL])
         assert client.caller.lacks(0x0105)
         for changed in (False, True):
             if changed:
@@ -570,13 +578,48 @@ async def test_once_more_is_once(retries: int, good: bool) -> None:
 
 
 @in_virtual_time
-async def test_what_a_switch_lacks_is_asked_once() -> None:
+async def test_what_a_switch_lacks_is_asked_twice_for_an_answer_may_be_damaged() -> None:
     state = SwitchState()
     async with client_of(state) as (client, _):
         for _ in range(3):
             with pytest.raises(DriverUnsupported):
                 await client.command_effects()
-        assert state.commands.count(0x0400) == 1
+        assert state.commands.count(0x0400) == 2
+
+
+@in_virtual_time
+async def test_one_answer_damaged_to_unsupported_makes_no_query_unsupported() -> None:
+    state = SwitchState()
+    async with client_of(state) as (client, peer):
+        damaged = [Reply(UNSUPPORTED)]
+        peer.answers[0x5100] = lambda asked: damaged.pop() if damaged else state.answer(asked)
+        assert (await client.switch()).port_count == 8
+        assert not client.caller.lacks(0x5100)
+
+
+@in_virtual_time
+async def test_denials_are_believed_in_a_row_only() -> None:
+    state = SwitchState()
+    async with client_of(state) as (client, peer):
+        replies = [Reply(UNSUPPORTED), Reply(BUSY), Reply(INVALID), Reply(UNSUPPORTED)]
+        peer.answers[0x5102] = lambda _: replies.pop(0)
+        for kind in (DriverUnsupported, Refused, DriverUnsupported):
+            with pytest.raises(kind):
+                await client.control_port(3, PortOperation.RESET_PPB)
+        assert replies == []
+        assert not client.caller.lacks(0x5102)
+
+
+@in_virtual_time
+async def test_a_switch_that_forgets_a_command_for_good_is_believed_in_the_end() -> None:
+    state = SwitchState()
+    async with client_of(state) as (client, peer):
+        await client.read_configuration(3, 0)
+        peer.answers[0x5103] = lambda _: Reply(UNSUPPORTED)
+        for kind in (BadAnswer, BadAnswer, BadAnswer, DriverUnsupported, DriverUnsupported):
+            with pytest.raises(kind):
+                await client.read_configuration(3, 0)
+        assert client.caller.lacks(0x5103)
 
 
 @in_virtual_time
@@ -775,6 +818,16 @@ async def test_extents_are_of_one_moment(generations: list[int], good: bool) -> 
 
 
 @in_virtual_time
+async def test_a_device_that_tells_of_extents_without_end_is_not_read_for_ever() -> None:
+    state = SwitchState()
+    state.do_5603 = extents(0xFFFFFFFF, [1])  # type: ignore[attr-defined]
+    async with client_of(state) as (client, _):
+        with pytest.raises(BadAnswer, match="tells of 4294967295 extents"):
+            await client.device(5).extents(0)
+        assert state.commands.count(0x5603) == 1
+
+
+@in_virtual_time
 async def test_capacity_is_offered_to_a_host() -> None:
     state = SwitchState()
     seen: list[bytes] = []
@@ -882,8 +935,9 @@ async def test_an_ld_is_reached_through_two_tunnels(typed: bool) -> None:
 async def test_what_an_ld_lacks_its_device_need_not_lack() -> None:
     state = SwitchState()
     async with client_of(state) as (client, _):
-        with pytest.raises(DriverUnsupported):
-            await client.device(5).sanitize(0)
+        for _ in range(2):
+            with pytest.raises(DriverUnsupported):
+                await client.device(5).sanitize(0)
         lacks = client.caller.lacks
         assert lacks(0x4400, 5, of_ld=True)
         assert not lacks(0x4400, 5)

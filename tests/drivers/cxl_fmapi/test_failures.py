@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import struct
 
 import pytest
 
@@ -12,6 +13,8 @@ from redfish_fm.drivers.base import (
     DriverUnsupported,
 )
 from redfish_fm.drivers.cxl_fmapi.attached import AttachedPolicy
+from redfish_fm.drivers.cxl_fmapi.places import LinkKind
+from redfish_fm.drivers.cxl_fmapi.watching import REST_S
 from redfish_fm.fabric.model import Bind, BindTarget, PortId, PortState, Unbind, VppbId
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, Asked, Peer, Reply
 from tests.drivers.cxl_fmapi.peer_switch import INTERNAL, UNSUPPORTED, SwitchState
@@ -21,6 +24,9 @@ from tests.virtual_time import in_virtual_time
 FREE, OTHER = VppbId("sw0", "0", 0), VppbId("sw0", "1", 1)
 SLD = BindTarget("sw0", "3")
 BIND = 0x5201
+GET_EVENTS, SUBSCRIBE, NOTIFICATION = 0x0100, 0x0105, 0x0106
+ABORT = 0x0005
+LOGS = 5
 
 
 def ld(number: int) -> BindTarget:
@@ -148,6 +154,70 @@ async def test_4_an_operation_that_never_ends_stays_open_and_is_not_called_faile
         assert (await made.observed()).barrier_s < handed_s
         state.status = bytes(8)
         assert (await made.observed()).barrier_s > handed_s
+
+
+@in_virtual_time
+async def test_4_an_operation_of_ours_that_never_ends_is_given_up_by_the_switch_in_the_end() -> (
+    None
+):
+    state = SwitchState(operation_s=1e6)
+    async with world(state, policy=AttachedPolicy(abort_s=20.0)) as made:
+        await made.observed()
+        aborted: list[Asked] = []
+
+        def abort(asked: Asked) -> Reply:
+            aborted.append(asked)
+            for task in state.running:
+                task.cancel()
+            state.vppbs.pop((0, 0))
+            state.status = struct.pack("<BxHHH", 50 << 1, BIND, 0x0012, 0)
+            return Reply()
+
+        made.peers["sw0"].answers[ABORT] = abort
+        handed_s = made.clock.now_s()
+        with pytest.raises(DriverUnavailable):
+            await bind(made, FREE, SLD, 5.0)
+        while made.clock.now_s() < handed_s + 19.0:
+            assert (await made.driver.observe()).barrier_s < handed_s
+            await made.clock.sleep(1)
+        assert aborted == []
+        await made.clock.sleep(1)
+        await made.driver.observe()
+        seen = await made.driver.observe()
+        assert seen.barrier_s > handed_s
+        assert seen.bindings[FREE] is None
+        assert len(aborted) == 1
+
+
+@pytest.mark.parametrize("reply", [None, Reply(UNSUPPORTED), Reply(0x0020)])
+@in_virtual_time
+async def test_4_a_switch_that_gives_nothing_up_is_looked_at_all_the_same(
+    reply: Reply | None,
+) -> None:
+    state = SwitchState(operation_s=1e6)
+    async with world(state, policy=AttachedPolicy(abort_s=20.0, look_s=5.0)) as made:
+        await made.observed()
+        made.peers["sw0"].answers[ABORT] = lambda _: reply
+        handed_s = made.clock.now_s()
+        with pytest.raises(DriverUnavailable):
+            await bind(made, FREE, SLD, 5.0)
+        for _ in range(50):
+            assert (await made.driver.observe()).barrier_s < handed_s
+            await made.clock.sleep(1)
+
+
+@in_virtual_time
+async def test_4_what_another_manager_never_ends_is_not_given_up_by_us() -> None:
+    state = SwitchState(operation_s=1e6)
+    async with world(state, policy=AttachedPolicy(abort_s=5.0)) as made:
+        await made.observed()
+        with pytest.raises(DriverUnavailable):
+            await bind(made, FREE, SLD, 5.0)
+        state.shown_opcode = 0x5202
+        for _ in range(20):
+            await made.driver.observe()
+            await made.clock.sleep(1)
+        assert ABORT not in {each.opcode for each in made.peers["sw0"].asked}
 
 
 @in_virtual_time
@@ -381,6 +451,45 @@ async def test_13_notices_are_hints_only_and_a_lost_one_is_found_by_the_next_loo
         assert (await made.observed()).bindings[FREE] is None
         state.vppbs[0, 0] = (3, 5, 1)
         assert (await made.observed()).bindings[FREE] == ld(1)
+
+
+@in_virtual_time
+async def test_13_a_switch_that_talks_without_end_is_heard_now_and_then() -> None:
+    state = SwitchState()
+    async with world(state) as made:
+        await made.observed()
+        peer, reads = made.peers["sw0"], state.commands.count(GET_EVENTS)
+        assert peer.writer is not None
+        heard: list[str] = []
+
+        async def listen() -> None:
+            async for hint in made.driver.watch():
+                heard.append(hint.switch)
+
+        listening = asyncio.ensure_future(listen())
+        began_s = made.clock.now_s()
+        while made.clock.now_s() < began_s + 2:
+            peer.writer.write(peer.notice(NOTIFICATION, bytes((0x1F, 0))))
+            await made.clock.sleep(0.001)
+        listening.cancel()
+        assert 1 < len(heard) <= 2 / REST_S + 2
+        assert 1 < state.commands.count(GET_EVENTS) - reads <= LOGS * (2 / REST_S + 2)
+
+
+@in_virtual_time
+async def test_a_switch_that_dials_in_anew_is_asked_to_tell_again() -> None:
+    state = SwitchState()
+    async with world(state, speak=FRAMES, link=LinkKind.FM_LISTEN) as made:
+        await made.observed()
+        await made.clock.sleep(1)
+        asked, peer = state.commands.count(SUBSCRIBE), made.peers["sw0"]
+        at = made.driver.connections.port_of("sw0")
+        assert at is not None
+        # The older connection is not closed first.
+        await peer.dial(at)
+        await made.clock.sleep(1)
+        assert made.driver.switches["sw0"].channel.generation == 2
+        assert state.commands.count(SUBSCRIBE) > asked > 0
 
 
 @in_virtual_time

@@ -229,16 +229,17 @@ async def test_a_device_that_is_not_let_go_is_told() -> None:
 
 
 @in_virtual_time
-async def test_a_switch_without_the_command_offers_it_until_it_says_so() -> None:
+async def test_a_switch_without_the_command_offers_it_until_it_has_said_so_twice() -> None:
     state = SwitchState()
     async with world(state) as made:
         await made.observed()
         (switch,) = made.driver.inventory.switches
         assert switch.resets_ports
         made.peers["sw0"].answers[CONTROL] = lambda _: Reply(UNSUPPORTED)
-        with pytest.raises(DriverUnsupported):
-            await reset(made)
-        await made.clock.sleep(1)
-        await made.observed()
-        (switch,) = made.driver.inventory.switches
-        assert not switch.resets_ports
+        for offered in (True, False):
+            with pytest.raises(DriverUnsupported):
+                await reset(made)
+            await made.clock.sleep(1)
+            await made.observed()
+            (switch,) = made.driver.inventory.switches
+            assert switch.resets_ports is offered
