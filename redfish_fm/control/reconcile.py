@@ -96,6 +96,7 @@ class FabricLoop:
         self.violations: tuple[Violation, ...] = ()
         self.foreign: tuple[VppbId, ...] = ()
         self.foreign_parts: tuple[BindTarget, ...] = ()
+        self._bound_elsewhere: frozenset[BindTarget] = frozenset()
         self.cycles = 0
         self.answers: bool | None = None
         """Whether the driver could be asked when it was last tried; None: not yet."""
@@ -103,6 +104,8 @@ class FabricLoop:
         self._looked_s = clock.now_s()
         self._occupants = writer.tip_view.occupants
         self._occupants.append(self._occupied)
+        self._foreigners = writer.tip_view.foreigners
+        self._foreigners.append(self._of_others)
 
     @property
     def rejected(self) -> int:
@@ -138,6 +141,7 @@ class FabricLoop:
     def leave(self) -> None:
         """Keep nothing occupied any more: nobody looks after the fabric from now on."""
         self._occupants.remove(self._occupied)
+        self._foreigners.remove(self._of_others)
 
     def wake(self) -> None:
         """Look now instead of at the next interval."""
@@ -308,6 +312,7 @@ class FabricLoop:
         )
         self._report(found)
         self.foreign = tuple(vppb for vppb, _ in todo.foreign)
+        self._bound_elsewhere = frozenset(target for _, target in todo.foreign)
         for part in set(todo.foreign_parts) - set(self.foreign_parts):
             log.warning("fabric %s: a part that nobody here asked for: %s", self.fabric, part)
         self.foreign_parts = todo.foreign_parts
@@ -316,6 +321,10 @@ class FabricLoop:
         """Return what must not be granted now: foreign, releasing, being freed or unsettled."""
         unsettled = self._steps.settling.open_places()
         return unsettled.union(self._intent.given_up(), self.foreign, self.foreign_parts)
+
+    def _of_others(self) -> frozenset[BindTarget]:
+        """Return what was last seen bound by somebody else."""
+        return self._bound_elsewhere
 
     def _report(self, found: Sequence[Violation]) -> None:
         known = set(self.violations)

@@ -13,7 +13,7 @@ from redfish_fm.control.ids import resource_id
 from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState, member_order
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.model import BindTarget, Place
 from redfish_fm.fabric.power import Machine
 from redfish_fm.mapping.drafts import LogState, Subscribing
 from redfish_fm.mapping.facts import Facts
@@ -25,6 +25,7 @@ class TipView:
     """Satisfies mapping.drafts.Tip over the writer's tip.
 
     `occupants` are asked which vPPBs and parts of their fabric must not be granted now,
+    `foreigners` what of theirs somebody else has bound,
     `machine_at` which host there is at a URI, `logs` how far the log of a LogService is;
     `subscribing` is what holds for subscriptions.
     `time_scale` is how fast the fabric clock runs.
@@ -35,6 +36,7 @@ class TipView:
         self._published = published
         self._clock = clock
         self.occupants: list[Callable[[], Iterable[Place]]] = []
+        self.foreigners: list[Callable[[], frozenset[BindTarget]]] = []
         self.time_scale = 1.0
         self.machine_at: Callable[[str], Machine | None] = lambda _: None
         self.logs: Mapping[str, Callable[[bytes | None], LogState]] = {}
@@ -63,6 +65,11 @@ class TipView:
     def occupied(self) -> Container[Place]:
         """What was last seen taken by others, is being released, or is in a state not known."""
         return _Occupied((*self.occupants, self._given_up))
+
+    @property
+    def bound_elsewhere(self) -> frozenset[BindTarget]:
+        """What was last seen bound by another manager."""
+        return frozenset().union(*(bound() for bound in self.foreigners))
 
     def _given_up(self) -> Iterable[Place]:
         """Yield what open operations give up, those too that no loop has heard of yet."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from redfish_fm.fabric.cases import TargetStatus
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.model import BindTarget
 from redfish_fm.fabric.model import Place as BindPlace
 from redfish_fm.fabric.paths import by_id
 from redfish_fm.fabric.placement_held import Left, left_of
@@ -44,15 +45,17 @@ def place(
     now_s: float,
     status: TargetStatus,
     occupied: Container[BindPlace] = (),
+    elsewhere: Container[BindTarget] = (),
 ) -> Placement | Rejections:
     """Return where the wishes are met best, or why no candidate meets them.
 
     `now_s` is wall time (reservations run out); `status` tells the last observed state of an
-    endpoint; `occupied` are vPPBs that must not be taken although nothing is wanted there. Changes
-    nothing in `index` but what it keeps for itself.
+    endpoint; `occupied` are vPPBs that must not be taken although nothing is wanted there;
+    `elsewhere` is what another manager has bound. Changes nothing in `index` but what it keeps for
+    itself.
     """
     settle(index)
-    market = Market(index, request, now_s, status, occupied)
+    market = Market(index, request, now_s, status, occupied, elsewhere)
     refused = _named(market)
     if refused:
         return Rejections(tuple(refused))

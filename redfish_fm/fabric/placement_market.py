@@ -14,8 +14,8 @@ from redfish_fm.fabric.cases import TargetStatus
 from redfish_fm.fabric.composition import Block
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.memory_policy import legs_of
+from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.fabric.model import Place as BindPlace
-from redfish_fm.fabric.model import VppbId
 from redfish_fm.fabric.part_index import Part
 from redfish_fm.fabric.paths import BESIDE, SwitchKey
 from redfish_fm.fabric.placement_values import Request
@@ -25,7 +25,8 @@ from redfish_fm.fabric.stock import Appliance, Sort
 class Market:
     """Answers for one request, and counts what it had to refuse.
 
-    `occupied` are vPPBs that nobody may take although nothing is wanted there.
+    `occupied` are vPPBs that nobody may take although nothing is wanted there, `elsewhere` what
+    another manager has bound.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Market:
         now_s: float,
         status: TargetStatus,
         occupied: Container[BindPlace],
+        elsewhere: Container[BindTarget] = (),
     ) -> None:
         self.index = index
         self.request = request
@@ -42,6 +44,7 @@ class Market:
         self._now_s = now_s
         self._status = status
         self._occupied = occupied
+        self._elsewhere = elsewhere
         self._known: dict[str, bool] = {}
         self._sorts: dict[Sort, tuple[list[str], int]] = {}
         self._named = frozenset(request.blocks)
@@ -66,6 +69,8 @@ class Market:
             return False
         if block.sharing and not self._alive(block):
             return False
+        if block.id not in self.own_blocks() and self._bound_elsewhere(block):
+            return False
         return not check_blocks(
             self.index,
             self.request.system or "",
@@ -76,6 +81,18 @@ class Market:
             reservation=self.request.reservation,
             status=self._status,
         )
+
+    def _bound_elsewhere(self, block: Block) -> bool:
+        """Return whether another manager has bound what is in a block that is taken whole.
+
+        Who is given that would wait until the other one lets go of it.
+        """
+        if block.sharing:
+            return False
+        around = {near for unit in block.units for near in self.index.units_around(unit)}
+        known = self.index.units
+        units = [known[unit] for unit in block.units | around if unit in known]
+        return any(unit.target is not None and unit.target in self._elsewhere for unit in units)
 
     def own_blocks(self) -> tuple[str, ...]:
         """Return the blocks that the system has already."""

@@ -298,7 +298,14 @@ def _refuse(
 
 
 def _placed(request: Request, tip: Tip) -> Placement:
-    found = place(tip.index, request, now_s=tip.wall_s(), status=tip.status, occupied=tip.occupied)
+    found = place(
+        tip.index,
+        request,
+        now_s=tip.wall_s(),
+        status=tip.status,
+        occupied=tip.occupied,
+        elsewhere=tip.bound_elsewhere,
+    )
     if isinstance(found, Rejections):
         raise RedfishError(409, tuple(unmet(found)))
     return found

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from redfish_fm.fabric.index import FabricIndex
-from redfish_fm.fabric.model import Place
+from redfish_fm.fabric.model import BindTarget, Place
 from redfish_fm.fabric.port_control import PortResetWish
 from redfish_fm.fabric.power import Machine, ResetWish
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
@@ -67,6 +67,11 @@ class Tip(Protocol):
     @property
     def occupied(self) -> Container[Place]:
         """What must not be granted: vPPBs and parts seen taken by others, releasing, unsettled."""
+        ...
+
+    @property
+    def bound_elsewhere(self) -> Container[BindTarget]:
+        """What was last seen bound by another manager: nothing to choose for somebody here."""
         ...
 
     def new_id(self, n: int) -> str:

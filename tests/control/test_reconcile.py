@@ -295,6 +295,21 @@ async def test_foreign_bindings_are_shown_and_left_alone() -> None:
 
 @pytest.mark.expects_errors
 @in_virtual_time
+async def test_what_somebody_else_has_bound_is_known_for_as_long_as_it_is_seen() -> None:
+    async with running_kernel() as rig:
+        tip = rig.kernel.writer.tip_view
+        assert tip.bound_elsewhere == frozenset()
+        rig.hardware["PCIe"].execute(Bind(HOST2, GPU1), "outside")
+        await rig.until(lambda: tip.bound_elsewhere == {GPU1})
+        rig.hardware["PCIe"].execute(Unbind(HOST2, GPU1), "outside")
+        await rig.until(lambda: tip.bound_elsewhere == frozenset())
+        await rig.zone(pcie("host1-1"), pcie("gpu1"))
+        assert GPU1 in rig.bound().values()
+        await rig.until(lambda: tip.bound_elsewhere == frozenset())
+
+
+@pytest.mark.expects_errors
+@in_virtual_time
 async def test_a_grant_avoids_a_vppb_that_somebody_else_has_taken() -> None:
     async with running_kernel() as rig:
         rig.hardware["PCIe"].execute(Bind(HOST1, BindTarget("pcie1", "D2")), "outside")

@@ -43,6 +43,7 @@ class Pod:
         self.index = FabricIndex()
         self.index.put_fabric(FabricFacts("F", FabricKind.BIND, zoned=True))
         self.states: dict[str, tuple[str | None, str | None]] = {}
+        self.elsewhere: set[BindTarget] = set()
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -268,6 +269,12 @@ class Pod:
         self.states |= {f"T-{name}": ("Absent", None) for name in names}
         return self
 
+    def bound_elsewhere(self, *names: str) -> "Pod":
+        """Devices that another manager has bound."""
+        targets = (self.index.units[name].target for name in names)
+        self.elsewhere |= {target for target in targets if target is not None}
+        return self
+
     # -- questions -------------------------------------------------------------------------------
 
     def status(self, endpoint: str) -> tuple[str | None, str | None]:
@@ -279,7 +286,7 @@ class Pod:
         devices = tuple(wish for wish in wishes if isinstance(wish, Wish))
         memory = tuple(wish for wish in wishes if isinstance(wish, MemoryWish))
         request = Request(devices=devices, memory=memory, **more)  # type: ignore[arg-type]
-        return place(self.index, request, now_s=now_s, status=self.status)
+        return place(self.index, request, now_s=now_s, status=self.status, elsewhere=self.elsewhere)
 
     def placed(self, *wishes: Wish | MemoryWish, **more: object) -> Placement:
         """Place wishes that can be met."""

@@ -404,6 +404,37 @@ def a_host_with_just_enough_vppbs_is_not() -> Answer:
     return chosen(pod.placed(gpus(2)))
 
 
+# -- what somebody else has bound ------------------------------------------------------------------
+
+
+@row(["a2", "a3"])
+def a_device_that_another_manager_has_bound_is_not_chosen() -> Answer:
+    pod = Pod().host("H", "s1").devices("s1", "a1", "a2", "a3")
+    return chosen(pod.bound_elsewhere("a1").placed(gpus(2)))
+
+
+@row([("COUNT", 3, 2)])
+def a_device_that_another_manager_has_bound_is_not_available() -> Answer:
+    pod = Pod().host("H", "s1").devices("s1", "a1", "a2", "a3")
+    found = pod.bound_elsewhere("a1").refused(gpus(3))
+    return [(each.reason.name, each.requested, each.available) for each in found.unmet]
+
+
+@row(["n1"])
+def a_device_of_which_another_manager_has_bound_a_part_is_not_chosen() -> Answer:
+    pod = Pod().host("H", "s1").devices("s1", "n0", "n1", kind="NIC")
+    part = Unit("n0.f1", "F", Binder.ZONE, target=BindTarget("s1", "n0", function=1), within="n0")
+    pod.index.put_unit(part)
+    return chosen(pod.bound_elsewhere("n0.f1").placed(Wish("NIC", 1)))
+
+
+@row(["a1"])
+def a_device_of_the_system_counts_whoever_has_bound_it() -> Answer:
+    pod = Pod().host("H", "s1").devices("s1", "a1", "a2").composed("S", "H", "a1")
+    found = pod.bound_elsewhere("a1").placed(gpus(1), system="S", held=("b-a1",))
+    return [name.removeprefix("b-") for name in found.kept]
+
+
 # -- what is told of candidates -------------------------------------------------------------------
 
 

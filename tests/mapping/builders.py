@@ -12,6 +12,7 @@ import msgspec
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import (
     Attachment,
+    BindTarget,
     Device,
     DeviceKind,
     FabricKind,
@@ -57,6 +58,7 @@ class MemoryTip:
     tasks: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     occupied: frozenset[VppbId] = frozenset()
+    bound_elsewhere: frozenset[BindTarget] = frozenset()
     subscribing: Subscribing = field(default_factory=Subscribing)
     seq: int = 0
 

@@ -63,6 +63,15 @@ def test_parts_are_cut_where_the_pool_is() -> None:
         assert "/Chassis/mem1/" in carving.collection
 
 
+def test_what_another_manager_has_bound_is_not_chosen() -> None:
+    tip = a_pod()
+    chosen = recipe_of(GPU, tip).blocks[-1]
+    units = (tip.index.units[unit] for unit in tip.index.blocks[chosen].units)
+    tip.bound_elsewhere = frozenset(unit.target for unit in units if unit.target is not None)
+    assert tip.bound_elsewhere
+    assert chosen not in recipe_of(GPU, tip).blocks
+
+
 def test_a_running_system_keeps_its_host_and_its_blocks() -> None:
     tip = a_pod()
     system = post(tip, "h2", "gpu2").uri
