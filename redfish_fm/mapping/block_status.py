@@ -11,7 +11,7 @@ from redfish_fm.fabric.block_rules import OUT_OF_USE, holders_outside
 from redfish_fm.fabric.composition import Block, Composition, CompositionState, Reservation
 from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.member_rules import UNAVAILABLE_STATES
-from redfish_fm.fabric.values import Connection, VppbGrant, Zone, ZoneType
+from redfish_fm.fabric.values import Connection, EndpointGroup, VppbGrant, Zone, ZoneType
 from redfish_fm.mapping.read_compositions import UNASSIGNED
 from redfish_fm.mapping.rendering import refs
 from redfish_fm.mapping.uris import ACTIVE_POOL, FREE_POOL
@@ -122,10 +122,13 @@ def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
     """Return the endpoints that a value comes to mean otherwise, whose links stay as they are.
 
     Those of a Default zone that routes from now on, or no more, or to others; those that a
-    Connection names by groups, and all targets of one that grants them to others or in parts.
+    Connection names by groups, and all targets of one that grants them to others or in parts;
+    those of a group, and all whom connections reach that name it.
     """
     if isinstance(pre, Zone) and isinstance(post, Zone):
         return set() if _same_reach(pre, post) else {*pre.endpoints, *post.endpoints}
+    if isinstance(pre, EndpointGroup) or isinstance(post, EndpointGroup):
+        return _meant_by_group(index, pre, post)
     if not isinstance(pre, Connection) and not isinstance(post, Connection):
         return set()
     if isinstance(pre, Connection) and isinstance(post, Connection):
@@ -143,6 +146,17 @@ def endpoints_meant(index: FabricIndex, pre: object, post: object) -> set[str]:
     ]
     known = (index.groups[name] for name in named if name in index.groups)
     return {endpoint for group in known for endpoint in group.endpoints}
+
+
+def _meant_by_group(index: FabricIndex, pre: object, post: object) -> set[str]:
+    """Return who comes or goes with a group, and all whom connections reach that name it."""
+    groups = [each for each in (pre, post) if isinstance(each, EndpointGroup)]
+    found = {endpoint for group in groups for endpoint in group.endpoints}
+    for name in set().union(*(index.connections_of_group(group.id) for group in groups)):
+        connection = index.connections[name]
+        found |= {*connection.initiators, *connection.targets}
+        found |= endpoints_meant(index, None, connection)
+    return found
 
 
 def _same_reach(pre: Zone, post: Zone) -> bool:

@@ -111,6 +111,23 @@ def test_a_connection_that_loses_its_initiators_lets_the_blocks_of_all_its_targe
     assert shown(published, block)["Pool"] == "Free"
 
 
+def test_an_endpoint_group_that_loses_members_lets_the_blocks_of_all_it_connected_go() -> None:
+    published = a_published()
+    group = "/redfish/v1/Fabrics/PCIe/EndpointGroups/g"
+    uri = "/redfish/v1/Fabrics/PCIe/Connections/c"
+    block = "/redfish/v1/CompositionService/ResourceBlocks/{}"
+    full = document(group, "EndpointGroup", Links={"Endpoints": links(pcie("host1-1"))})
+    named = {"InitiatorEndpointGroups": links(group), "TargetEndpoints": links(pcie("gpu1"))}
+    apply(published, put(group, full))
+    apply(published, put(uri, document(uri, "Connection", Links=named)))
+    held = [shown(published, block.format(name))["Pool"] for name in ("host1", "gpu1")]
+    assert held == ["Unassigned", "Unassigned"]
+    empty = document(group, "EndpointGroup", Links={"Endpoints": []})
+    apply(published, put(group, empty, full))
+    left = [shown(published, block.format(name))["Pool"] for name in ("host1", "gpu1")]
+    assert left == ["Free", "Free"]
+
+
 def test_what_nothing_touched_is_not_rendered_again() -> None:
     published = a_published()
     everything(published)
