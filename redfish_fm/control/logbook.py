@@ -2,9 +2,9 @@
 
 A group is made and written at most every `group_s`, so a log costs no flush of its own per write,
 and many alike are made in one go; what came in the last moment before a crash may be missing, never
-anything that was shown. The log is a ring:
-the oldest entries go when there are too many or when they are too old. Clearing is a change of
-wanted state (META), because it has to be all or nothing; what it cleared is dropped afterwards.
+anything that was shown. The log is a ring: the oldest entries go when there are too many or when
+they are too old. Clearing is a change of wanted state (META), because it has to be all or nothing;
+what it cleared is dropped afterwards.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from redfish_fm.store.base import LogRow, Store, StoredState, StoreError, StoreF
 
 log = logging.getLogger(__name__)
 
-WAITING_MAX = 4096
-"""Entries that wait for a store which takes none; older ones are lost then, and that is logged."""
 Entry = Callable[[], bytes]
 """Makes one entry, the properties of a LogEntry as JSON, from what can no more change."""
 
+WAITING_MAX = 4096
+"""Entries that wait for a store which takes none; older ones are lost then, and that is logged."""
 LOOK_S = 3600.0
 """Time between two looks for entries that got too old while nothing came."""
 RETRY_S = 1.0
