@@ -238,7 +238,7 @@ async def _parts(
     switches.serve(kernel, lambda found: base_of(discovered_world(virtual, tuple(found))))
     identity = _identity(config, catalog, store, kernel, clock)
     await identity.load(stored.spaces)
-    kernel.writer.on_publish.append(identity.published)
+    kernel.writer.on_publish.add(identity.published, below=identity.followed)
     kernel.start(stored)
     itself = OwnManager(
         config,
@@ -428,7 +428,7 @@ def _certificates(
     """Return what serves and shows certificates, following what becomes durable."""
     addresses = announced_addresses(listened_on(bound.sockets))
     found = Certificates(config, folder, own_uri, kernel.published, clock, addresses)
-    kernel.writer.on_publish.append(found.published)
+    kernel.writer.on_publish.add(found.published, below=found.followed)
     return found
 
 

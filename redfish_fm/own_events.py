@@ -6,7 +6,7 @@ sends to them behind the EventService.
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from redfish_fm.clocks import Clock
@@ -158,9 +158,9 @@ class OwnEvents:
         )
         self.subscriptions.on_end.append(self.streams.end)
         # First what happened, then who is told: a new subscription begins after its own making.
-        kernel.writer.on_publish.append(self.stream.published)
-        kernel.writer.on_publish.append(self.subscriptions.published)
-        kernel.writer.on_publish.append(self._published)
+        kernel.writer.on_publish.add(self.stream.published)
+        kernel.writer.on_publish.add(self.subscriptions.published, below=(EVENT_SERVICE,))
+        kernel.writer.on_publish.add(self._published, below=(_WHO,))
 
     async def load(self, stored: StoredState) -> None:
         """Begin where the stored state ends. Call once the kernel has it."""
@@ -194,9 +194,8 @@ class OwnEvents:
 
     def _published(self, changes: Sequence[Change]) -> None:
         """Tell nobody anything who may no more hear it: an account or role can have changed."""
-        if any(edit.key.startswith(_WHO) for change in changes for edit in change.edits):
-            self.streams.check()
-            self.subscriptions.check()
+        self.streams.check()
+        self.subscriptions.check()
 
     async def close(self) -> None:
         """Note how far deliveries have got; call when `run` has ended, before the store closes."""
@@ -210,12 +209,15 @@ class OwnEvents:
     def carrying_out(self, commit: Commit) -> Commit:
         """Return `commit` with what a change of the EventService means besides."""
 
-        async def carry_out(write: Write) -> Outcome:
+        async def followed(write: Write) -> Outcome:
             outcome = await commit(write)
-            if write.uri == EVENT_SERVICE and write.action is None:
-                self._show_enabled()
-                self.streams.check()
+            self._show_enabled()
+            self.streams.check()
             return outcome
+
+        def carry_out(write: Write) -> Awaitable[Outcome]:
+            ours = write.uri == EVENT_SERVICE and write.action is None
+            return followed(write) if ours else commit(write)
 
         return carry_out
 

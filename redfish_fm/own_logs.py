@@ -18,13 +18,14 @@ from redfish_fm.mapping.service_manager import OwnUris
 from redfish_fm.redfish.audit import AuditRecord
 from redfish_fm.redfish.audit_entries import audit_entry
 from redfish_fm.redfish.catalog import Catalog
-from redfish_fm.redfish.changes import Change
+from redfish_fm.redfish.changes import Change, Space
 from redfish_fm.redfish.event_entries import event_entry
 from redfish_fm.redfish.log_resources import LogTable
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.store.base import Store, StoredState
 
 _DAY_S = 86400.0
+_DOCUMENTS, _FACTS = frozenset({Space.DOCUMENT}), frozenset({Space.META})
 
 
 class OwnLogs:
@@ -58,7 +59,9 @@ class OwnLogs:
         }
         self.tables = (table, about)
         kernel.writer.tip_view.logs = {uri: book.state for uri, book in self.books.items()}
-        kernel.writer.on_publish.append(self._published_changes)
+        for book in self.books.values():
+            kernel.writer.on_publish.add(book.published, spaces=_FACTS)
+        kernel.writer.on_publish.add(self._came_or_went, spaces=_DOCUMENTS)
 
     def _book(
         self, uri: str, store: Store, table: LogTable, policy: LogPolicy, kernel: Kernel
@@ -98,12 +101,11 @@ class OwnLogs:
         for book in self.books.values():
             await book.close()
 
-    def _published_changes(self, changes: Sequence[Change]) -> None:
-        for book in self.books.values():
-            book.published(changes)
-        for edit in (edit for change in changes for edit in change.edits):
-            if (edit.pre is None) != (edit.post is None):
-                self.events.table.came_or_went(edit.key)
+    def _came_or_went(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            for edit in change.edits:
+                if edit.pre is None or edit.post is None:
+                    self.events.table.came_or_went(edit.key)
 
     def _show_overflow(self, uri: str) -> None:
         self._published.observe({uri: {"Overflow": self.books[uri].overflow}})

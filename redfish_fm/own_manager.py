@@ -7,7 +7,7 @@ listener that leads to HTTPS and the restart behind the resources that stand for
 import asyncio
 import logging
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 
 from redfish_fm import __version__
 from redfish_fm.clocks import Clock
@@ -140,8 +140,13 @@ class OwnManager:
             await self._redirect.switch(self._wishes().redirect)
             self._show_redirect()
 
-    async def commit(self, write: Write) -> Outcome:
+    def commit(self, write: Write) -> Awaitable[Outcome]:
         """Carry out a write, and what it means for the service itself."""
+        if write.uri not in (self._uris.protocols, self._uris.manager):
+            return self._kernel.commits.commit(write)
+        return self._commit_own(write)
+
+    async def _commit_own(self, write: Write) -> Outcome:
         outcome = await self._kernel.commits.commit(write)
         if outcome.kind is OutcomeKind.CHANGED and write.uri == self._uris.protocols:
             await self.apply()

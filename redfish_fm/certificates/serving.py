@@ -131,6 +131,11 @@ class Certificates:
         self._config = config
         self._show()
 
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """Return the URIs below which there is all that `published` has to know of."""
+        return (*self._collections, ACCOUNT_SERVICE, self._uri)
+
     def published(self, changes: Iterable[Change]) -> None:
         """Follow a batch of changes that has just become durable."""
         if any(self._concerns(edit) for change in changes for edit in change.edits):

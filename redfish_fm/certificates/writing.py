@@ -42,10 +42,10 @@ class CertificateWrites:
         self._carry_out = carry_out
         self._one_at_a_time = asyncio.Lock()
 
-    async def commit(self, write: Write) -> Outcome:
+    def commit(self, write: Write) -> Awaitable[Outcome]:
         """Carry out one write. Raises RedfishError with every reason when it is refused."""
         act = self._act(write)
-        return await (self._carry_out(write) if act is None else act(write))
+        return self._carry_out(write) if act is None else act(write)
 
     def _act(self, write: Write) -> _Act | None:
         if write.type_name == "Certificate" and write.kind is WriteKind.CREATE:

@@ -38,9 +38,8 @@ class Expiry:
         self._wake.set()
 
     def published(self, changes: Sequence[Change]) -> None:
-        """Look anew where these changes made a reservation or took one away."""
-        if any(edit.key.startswith(_BELOW) for change in changes for edit in change.edits):
-            self._wake.set()
+        """Look anew: these changes made a reservation or took one away."""
+        self._wake.set()
 
     def owner_of(self, uri: str) -> str | None:
         """Return the client of the reservation at `uri`; None where there is none."""

@@ -10,12 +10,11 @@ def base36(number: int) -> str:
     """Return a non-negative number in base 36, lower case, without padding."""
     if number < 0:
         raise ValueError(f"{number} is negative")
-    digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
-        if number == 0:
-            return digits
+    digits = _DIGITS[number % 36]
+    while number >= 36:
+        number //= 36
+        digits = _DIGITS[number % 36] + digits
+    return digits
 
 
 def resource_id(seq: int, further: int = 0) -> str:

@@ -24,10 +24,13 @@ from redfish_fm.control.store_probe import StoreProbe
 from redfish_fm.control.task_keeper import TaskKeeper
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver, PowerControl
+from redfish_fm.mapping.uris import RESERVATIONS
+from redfish_fm.redfish.changes import Space
 from redfish_fm.store.base import Store, StoredState
 
 CLOSE_TIMEOUT_S = 2.0
 """How long a stop waits for what is in flight before it lets go."""
+_OPERATIONS = frozenset({Space.OPERATION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,10 @@ class Kernel:
             self.power = PowerLoop(
                 power, self.writer, self.published, self.operations, clock, config.power
             )
-            self.writer.on_publish.append(self.power.published)
+            self.writer.on_publish.add(self.power.published, spaces=_OPERATIONS)
         self.expiry = Expiry(self.writer, self.published, clock)
         self.inventory = InventoryNews(self.writer, clock)
-        self.writer.on_publish.append(self.expiry.published)
+        self.writer.on_publish.add(self.expiry.published, below=(f"{RESERVATIONS}/",))
         self._running: list[asyncio.Task[None]] = []
         self._closing = False
 
@@ -114,7 +117,7 @@ class Kernel:
         loop = self.loops[fabric] = FabricLoop(
             fabric, driver, self.writer, self.published, self.operations, self._clock, policy
         )
-        self.writer.on_publish.append(loop.published)
+        self.writer.on_publish.add(loop.published)
         return loop
 
     def rebase(self, base: Base) -> None:

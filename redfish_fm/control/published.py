@@ -179,8 +179,7 @@ class Published:
         name = self.state.collection_type(uri)
         if name is None:
             return self.get(uri)
-        wanted = self.state.wanted_tag(uri) or ""
-        return Description(uri, name, self._origin(uri), wanted)
+        return Description(uri, name, self._origin(uri))
 
     def _compose(self, uri: str) -> dict[str, Any] | None:
         state, index = self.state, self.state.index

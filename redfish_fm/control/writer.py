@@ -9,10 +9,11 @@ DESIGN section 3, "One writer".
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.base import Base
+from redfish_fm.control.followers import Followers
 from redfish_fm.control.published import Published
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.tip import TipView
@@ -95,7 +96,7 @@ class _InFlight:
 class Writer:
     """Serialises every change of wanted state. Run `run` as a task; submit from anywhere.
 
-    `on_publish` callbacks are called, without await, with each batch just published.
+    `on_publish` is told, without await, of each batch just published.
     """
 
     def __init__(self, store: Store, base: Base, published: Published, clock: Clock) -> None:
@@ -112,7 +113,7 @@ class Writer:
         self._halted: str | None = "the service is starting"
         self._closing = False
         self._doubt: StoreError | None = None
-        self.on_publish: list[Callable[[Sequence[Change]], None]] = []
+        self.on_publish = Followers()
         self.tip_view = TipView(self._tip, published, clock)
         self.failed_batches = 0
         self.refusing: str | None = None
@@ -269,8 +270,7 @@ class Writer:
         changes = [flight.change for flight in batch]
         for change in changes:
             self._published.apply(change)
-        for callback in self.on_publish:
-            callback(changes)
+        self.on_publish.tell(changes)
         for flight in batch:
             flight.tell(None)
 

@@ -56,6 +56,9 @@ class Identity:
             tasks.create_task(self.sessions.run())
             tasks.create_task(self.locks.run())
 
+    followed = (ACCOUNT_SERVICE, SESSION_SERVICE)
+    """Below which URIs there is all that `published` has to know of."""
+
     def published(self, changes: Iterable[Change]) -> None:
         """Follow a batch of changes that has just become durable."""
         for change in changes:

@@ -225,12 +225,11 @@ class Service:
             if request.query or self._reader.pages:
                 target = await self._evaluated(request, target, principal)
             return self._read(request, target)
-        tags = _if_match(request, target)
+        tags = self._if_match(request, target)
         if "if-none-match" in request.headers:
             # RFC 9110 "If-None-Match": with other methods than GET and HEAD, a match is 412.
             unless = etag.parse_if_none_match(request.headers["if-none-match"])
-            shown = self._targets.find(target.found.uri, "GET").shown
-            if not etag.none_match(unless, shown.etag):
+            if not etag.none_match(unless, self._shown(target).etag):
                 raise RedfishError(412, (messages.precondition_failed(),))
         response = await self._commands.carry_out(request, target, principal, tags, retry)
         if self._emulation is not None and target.action is not None:
@@ -279,7 +278,7 @@ class Service:
         if target.kind is TargetKind.MONITOR:
             return self._commands.monitor(target)
         if "if-match" in request.headers:
-            _if_match(request, target)
+            self._if_match(request, target)
         unless = etag.parse_if_none_match(request.headers.get("if-none-match"))
         if not etag.none_match(unless, target.shown.etag):
             return self._answers.not_modified(target)
@@ -316,6 +315,22 @@ class Service:
         if "accept-encoding" in request.headers:
             check_accept_encoding(request.headers["accept-encoding"])
         check_odata_version(request.headers)
+
+    def _if_match(self, request: Request, target: Target) -> tuple[str, ...] | None:
+        """Return the tags of If-Match. Raises RedfishError (412) where none of them fits."""
+        if "if-match" not in request.headers:
+            return None
+        tags = etag.parse_if_match(request.headers["if-match"])
+        if not etag.matches(tags, self._shown(target).wanted_tag):
+            raise RedfishError(412, (messages.precondition_failed(),))
+        return tags
+
+    def _shown(self, target: Target) -> Representation:
+        """Return what a GET of the target would, where a write had no need of it so far."""
+        found = target.found
+        if isinstance(found, Representation):
+            return found
+        return self._targets.find(found.uri, "GET").shown
 
     def _authorize(self, method: str, target: Target, principal: Principal) -> None:
         """Refuse (403) what the principal may not do."""
@@ -359,9 +374,3 @@ class Service:
         return self._owner is not None and self._owner(uri) == principal.user_name
 
 
-def _if_match(request: Request, target: Target) -> tuple[str, ...] | None:
-    """Return the tags of If-Match. Raises RedfishError (412) where none of them fits."""
-    tags = etag.parse_if_match(request.headers.get("if-match"))
-    if not etag.matches(tags, target.found.wanted_tag):
-        raise RedfishError(412, (messages.precondition_failed(),))
-    return tags

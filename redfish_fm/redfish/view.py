@@ -30,24 +30,23 @@ class Origin(Enum):
 class Description:
     """What must be known of a resource to decide whether something may be done to it.
 
-    `type_name` is the unversioned Redfish type ("Zone", "ZoneCollection"); `wanted_tag` the W of
-    its ETag, which is what If-Match compares.
+    `type_name` is the unversioned Redfish type ("Zone", "ZoneCollection").
     """
 
     uri: str
     type_name: str
     origin: Origin
-    wanted_tag: str
 
 
 @value_class
 class Representation(Description):
     """One resource as a GET gives it.
 
-    `body` is the complete JSON text with @odata.id and @odata.etag; `etag` is `"W.O"` with its
-    quotes.
+    `wanted_tag` is the W of its ETag, which is what If-Match compares; `etag` is `"W.O"` with its
+    quotes. `body` is the complete JSON text with @odata.id and @odata.etag.
     """
 
+    wanted_tag: str
     body: bytes
     etag: str
 

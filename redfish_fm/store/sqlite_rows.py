@@ -4,7 +4,7 @@ Called inside a transaction of the store; knows nothing of threads, files or fai
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from redfish_fm.redfish.changes import Change, Edit, FeedRecord, Space
@@ -99,10 +99,19 @@ def trim_feed(db: sqlite3.Connection, now_s: float, retention: Retention, count_
     oldest = db.execute(
         "SELECT seq, time_s, length(entries) + ? FROM feed ORDER BY seq LIMIT ?",
         (RECORD_OVERHEAD_BYTES, count_max),
-    ).fetchall()
-    count, dropped_bytes = expired_count((row[1:] for row in oldest), total_bytes, now_s, retention)
+    )
+    looked_at: list[int] = []
+
+    def records() -> Iterator[tuple[float, int]]:
+        # One by one: most often the oldest may stay, and then no other is looked at.
+        for seq, time_s, size_bytes in oldest:
+            looked_at.append(seq)
+            yield time_s, size_bytes
+
+    count, dropped_bytes = expired_count(records(), total_bytes, now_s, retention)
+    oldest.close()
     if count:
-        db.execute("DELETE FROM feed WHERE seq <= ?", (oldest[count - 1][0],))
+        db.execute("DELETE FROM feed WHERE seq <= ?", (looked_at[count - 1],))
         db.execute("UPDATE sequence SET feed_bytes = feed_bytes - ?", (dropped_bytes,))
 
 

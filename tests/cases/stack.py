@@ -240,7 +240,7 @@ async def a_stack(
         sessions = Sessions(rows, SessionRow, clock, timeout_s=86400, limit=64)
         identity = Identity(Accounts(), Roles(CATALOG.roles), sessions)
         await identity.load(durable.spaces)
-        kernel.writer.on_publish.append(identity.published)
+        kernel.writer.on_publish.add(identity.published)
         if durable.seq == 0:
             await kernel.writer.submit(lambda tip: _first(tip, world), "service")
         itself = OwnManager(
@@ -298,7 +298,7 @@ def _certified(kernel: Kernel, clock: VirtualClock, itself: OwnManager) -> Commi
     """Return what carries writes out, certificates of clients' authorities read before."""
     plain = Config(http=True, ephemeral=True)
     found = Certificates(plain, Path("unused"), _OWN_CERTIFICATE, kernel.published, clock)
-    kernel.writer.on_publish.append(found.published)
+    kernel.writer.on_publish.add(found.published)
     return CertificateWrites(found, clock, itself.commit).commit
 
 

@@ -148,10 +148,10 @@ async def a_desk(
     identity = Identity(Accounts(), Roles(CATALOG.roles), sessions, keeper(kernel.writer))
     stored = await store.load()
     await identity.load(stored.spaces)
-    kernel.writer.on_publish.append(identity.published)
+    kernel.writer.on_publish.add(identity.published)
     kernel.start(stored)
     certificates = Certificates(config, place, OWN, kernel.published, clock)
-    kernel.writer.on_publish.append(certificates.published)
+    kernel.writer.on_publish.add(certificates.published)
     tasks = [asyncio.create_task(kernel.run()), asyncio.create_task(certificates.run())]
     if stored.seq == 0:
         await kernel.writer.submit(_first, "service")

@@ -255,7 +255,7 @@ async def test_of_two_at_the_same_time_the_one_shown_is_the_one_served(desk: Des
 async def test_no_private_key_leaves(desk: Desk, caplog) -> None:
     caplog.set_level("DEBUG")
     told: list[str] = []
-    desk.kernel.writer.on_publish.append(
+    desk.kernel.writer.on_publish.add(
         lambda changes: told.extend(repr(feed_record(each)) for each in changes)
     )
     await requested(desk)

@@ -275,7 +275,7 @@ async def test_each_reader_gets_the_order_of_commits_under_64_writers(readers: i
             rig.store, SOURCE.events_of, lambda _: b"", clock, StreamLimits(events_max=50)
         )
         stream.start(rig.published.seq)
-        rig.kernel.writer.on_publish.append(stream.published)
+        rig.kernel.writer.on_publish.add(stream.published)
         begun = stream.newest
         got: list[list[Event]] = [[] for _ in range(readers)]
 

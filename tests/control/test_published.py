@@ -285,7 +285,7 @@ def test_a_collection_is_described_as_it_is_shown_without_being_rendered() -> No
     found = published.get(PCIE_ZONES)
     assert described is not None
     assert found is not None
-    for name in ("uri", "type_name", "origin", "wanted_tag"):
+    for name in ("uri", "type_name", "origin"):
         assert getattr(described, name) == getattr(found, name)
 
 

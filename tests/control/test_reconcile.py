@@ -438,7 +438,7 @@ async def test_a_flapping_link_never_causes_a_412_and_is_announced_once_a_second
         tag = rig.etag(zone)
         endpoint_tag = rig.published.get(pcie("gpu1"))
         announced: list[float] = []
-        rig.kernel.writer.on_publish.append(
+        rig.kernel.writer.on_publish.add(
             lambda changes: announced.extend(
                 rig.clock_s()
                 for change in changes

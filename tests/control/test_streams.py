@@ -554,7 +554,7 @@ async def made_anew(stack: Stack, user: str) -> None:
         Write(WriteKind.CREATE, collection, "ManagerAccount", "admin", body, secret=secret),
     )
     batches: list[int] = []
-    stack.kernel.writer.on_publish.append(lambda changes: batches.append(len(changes)))
+    stack.kernel.writer.on_publish.add(lambda changes: batches.append(len(changes)))
     await asyncio.gather(*(stack.kernel.commits.commit(each) for each in writes))
     assert batches == [2]
 

@@ -115,7 +115,7 @@ async def test_an_answer_leaves_only_after_its_change_is_durable_and_published()
 async def test_what_arrives_while_a_batch_is_written_goes_out_as_one_batch() -> None:
     async with a_bench() as bench:
         published: list[list[int]] = []
-        bench.writer.on_publish.append(lambda found: published.append([c.seq for c in found]))
+        bench.writer.on_publish.add(lambda found: published.append([c.seq for c in found]))
         first = bench.make("a")
         await settle()
         rest = [bench.make(f"n{number}") for number in range(16)]

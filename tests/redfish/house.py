@@ -188,7 +188,7 @@ async def a_house(
     identity = Identity(Accounts(), Roles(CATALOG.roles), sessions, keeper(kernel.writer))
     stored = await store.load()
     await identity.load(stored.spaces)
-    kernel.writer.on_publish.append(identity.published)
+    kernel.writer.on_publish.add(identity.published)
     kernel.start(stored)
     tasks = [asyncio.create_task(kernel.run())]
     if sweeping:
