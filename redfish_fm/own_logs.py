@@ -16,10 +16,10 @@ from redfish_fm.control.kernel import Kernel
 from redfish_fm.control.logbook import Logbook, LogPolicy
 from redfish_fm.mapping.service_manager import OwnUris
 from redfish_fm.redfish.audit import AuditRecord
-from redfish_fm.redfish.audit_entries import audit_entry
+from redfish_fm.redfish.audit_entries import audit_entry, kept_record
 from redfish_fm.redfish.catalog import Catalog
 from redfish_fm.redfish.changes import Change, Space
-from redfish_fm.redfish.event_entries import event_entry
+from redfish_fm.redfish.event_entries import event_entry, kept_event
 from redfish_fm.redfish.log_resources import LogTable
 from redfish_fm.redfish.registries import Registries
 from redfish_fm.store.base import Store, StoredState
@@ -42,15 +42,23 @@ class OwnLogs:
         clock: Clock,
     ) -> None:
         self._published = kernel.published
-        self._registries = registries
         self._clock = clock
         self._event_log: EventLog | None = None
         policy = LogPolicy(config.audit_log_entries, config.audit_log_days * _DAY_S)
-        table = LogTable(catalog, own.entries, "Entries of the audit log")
+        table = LogTable(
+            catalog,
+            own.entries,
+            "Entries of the audit log",
+            words=functools.partial(audit_entry, registries=registries),
+        )
         self.audit_log = self._book(own.log, store, table, policy, kernel)
         policy = LogPolicy(config.event_log_entries, config.event_log_days * _DAY_S)
         about = LogTable(
-            catalog, own.event_entries, "Entries of the event log", kernel.published.exists
+            catalog,
+            own.event_entries,
+            "Entries of the event log",
+            kernel.published.exists,
+            words=functools.partial(event_entry, registries=registries),
         )
         self.events = self._book(own.event_log, store, about, policy, kernel)
         self.books: Mapping[str, Logbook] = {
@@ -78,13 +86,11 @@ class OwnLogs:
 
     def follow(self, stream: EventStream) -> None:
         """Put events into their log, from where it ends. Call once both are loaded."""
-        made = functools.partial(event_entry, registries=self._registries)
-        self._event_log = EventLog(stream, self.events, made, self._clock)
+        self._event_log = EventLog(stream, self.events, kept_event, self._clock)
 
     def audit(self, record: AuditRecord) -> None:
         """Keep one record of the audit log."""
-        made = functools.partial(audit_entry, record, self._registries)
-        self.audit_log.add(record.time_s, made)
+        self.audit_log.add(record.time_s, functools.partial(kept_record, record))
 
     async def run(self) -> None:
         """Write what comes until cancelled."""

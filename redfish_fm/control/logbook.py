@@ -24,7 +24,7 @@ from redfish_fm.store.base import LogRow, Store, StoredState, StoreError, StoreF
 log = logging.getLogger(__name__)
 
 Entry = Callable[[], bytes]
-"""Makes one entry, the properties of a LogEntry as JSON, from what can no more change."""
+"""Makes what is kept of one entry, from what can no more change."""
 
 WAITING_MAX = 4096
 """Entries that wait for a store which takes none; older ones are lost then, and that is logged."""

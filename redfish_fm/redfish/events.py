@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from redfish_fm.redfish.errors import Message
 from redfish_fm.redfish.registries import Registries
@@ -75,7 +75,21 @@ class Event:
         return self.message.key.partition(".")[0]
 
 
-def event_id(event: Event) -> str:
+class Placed(Protocol):
+    """What has a place among all events."""
+
+    @property
+    def seq(self) -> int:
+        """That of the feed record."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The place in it."""
+        ...
+
+
+def event_id(event: Placed) -> str:
     """Return the EventId: unique, stable, and in the order of events."""
     return f"{event.seq}.{event.number}"
 

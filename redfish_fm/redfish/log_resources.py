@@ -1,8 +1,7 @@
 """The entries of one log as resources: the collection, which holds its members whole, and each.
 
 An entry comes, and goes when the log has too many or is cleared. All that changes of it meanwhile
-is that it links what it is about only while that is there. What is kept of it are the properties
-of a LogEntry as JSON, without those that every resource has. Rendered when asked for.
+is that it links what it is about only while that is there. Rendered when asked for.
 Redfish: LogEntry.v1_21_0.
 """
 
@@ -17,7 +16,9 @@ from redfish_fm.redfish.view import Representation
 class LogTable:
     """Satisfies redfish.tables.Table. `name` is what the collection is called.
 
-    `exists` tells whether something is served at a URI; None: no entry links anything.
+    `exists` tells whether something is served at a URI; None: no entry links anything. `words`
+    makes of what is kept the properties of a LogEntry as JSON, a non-empty object without those
+    properties that every resource has.
     """
 
     def __init__(
@@ -26,7 +27,10 @@ class LogTable:
         collection_uri: str,
         name: str,
         exists: Callable[[str], bool] | None = None,
+        *,
+        words: Callable[[bytes], bytes],
     ) -> None:
+        self._words = words
         self._exists = exists
         self._about: dict[str, set[int]] = {}
         self._uri = collection_uri
@@ -53,8 +57,7 @@ class LogTable:
         return next(reversed(self._values.values()), None)
 
     def append(self, number: int, value: bytes) -> None:
-        """Add an entry; `number` is higher than all there were, `value` a JSON object with more
-        than nothing in it."""
+        """Add an entry; `number` is higher than all there were, `value` what is kept of it."""
         self._values[number] = value
         origin = self._origin(value)
         if origin is not None:
@@ -121,8 +124,8 @@ class LogTable:
         found = self._rendered.get(number)
         if found is None:
             uri = f"{self._uri}/{number}"
-            value = self._values[number]
-            origin = self._origin(value)
+            kept = self._values[number]
+            value, origin = self._words(kept), self._origin(kept)
             if origin is not None and self._exists is not None and not self._exists(origin):
                 value = unlinked(value)
             raw = b'{"@odata.id":%b,"@odata.type":%b,"Id":"%d","Name":"Log entry %d",%b' % (

@@ -2,12 +2,13 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from redfish_fm.control.event_log import CLOSE_TIMEOUT_S, EventLog
 from redfish_fm.control.event_stream import Batch
 from redfish_fm.control.logbook import Logbook, LogPolicy
-from redfish_fm.redfish.event_entries import event_entry, position_in
+from redfish_fm.redfish.event_entries import event_entry, kept_event, position_in
 from redfish_fm.redfish.events import Event, Position, event_id
 from redfish_fm.redfish.log_resources import LogTable
 from redfish_fm.store.base import StoreFailed
@@ -26,7 +27,8 @@ class Logged(Source):
 
     async def begin(self) -> "Logged":
         await super().begin()
-        table = LogTable(CATALOG, f"{LOG}/Entries", "Entries", lambda _: True)
+        words = partial(event_entry, registries=REGISTRIES)
+        table = LogTable(CATALOG, f"{LOG}/Entries", "Entries", lambda _: True, words=words)
         policy = LogPolicy(1000, 86400.0)
         self.book = Logbook(LOG, self.store, table, self.clock, policy, reopen=lambda _: None)
         await self.book.load(await self.store.load())
@@ -35,7 +37,7 @@ class Logged(Source):
 
     def _entry(self, event: Event, now_s: float) -> bytes:
         self.made += 1
-        return event_entry(event, now_s, REGISTRIES)
+        return kept_event(event, now_s)
 
     async def logged(self) -> list[str]:
         """Return the ids of the events in the log, as stored."""

@@ -29,7 +29,7 @@ class Book:
         self.store = MemoryStore(durable, clock, **options)
         self.reopened: list[StoreError] = []
         self.told = 0
-        self.table = LogTable(CATALOG, f"{LOG}/Entries", "Entries")
+        self.table = LogTable(CATALOG, f"{LOG}/Entries", "Entries", words=bytes)
         self.log = Logbook(
             LOG,
             self.store,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from redfish_fm.redfish.audit import AuditKind, AuditRecord
-from redfish_fm.redfish.audit_entries import audit_entry
+from redfish_fm.redfish.audit_entries import audit_entry, kept_record
 from tests.redfish.builders import CATALOG, REGISTRIES
 
 
@@ -25,7 +25,7 @@ def a_record(**changed: Any) -> AuditRecord:
 
 
 def entry(**changed: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(audit_entry(a_record(**changed), REGISTRIES))
+    found: dict[str, Any] = json.loads(audit_entry(kept_record(a_record(**changed)), REGISTRIES))
     return found
 
 
@@ -75,3 +75,13 @@ def test_hostile_text_is_short_printable_and_can_be_encoded(hostile: str) -> Non
     shown = entry(uri=hostile, user_name=hostile)["MessageArgs"][1]
     assert shown.isprintable()
     assert len(shown) <= 257
+
+
+def test_what_an_earlier_version_kept_is_read_as_it_is() -> None:
+    assert audit_entry(b'{"EntryType":"Event"}', REGISTRIES) == b'{"EntryType":"Event"}'
+
+
+def test_of_an_entry_facts_are_kept_and_no_words() -> None:
+    kept = kept_record(a_record())
+    assert json.loads(kept)[0] == "write"
+    assert len(kept) < 120 < len(audit_entry(kept, REGISTRIES))

@@ -1,11 +1,18 @@
 """Events as entries of a log."""
 
+import functools
 import json
 from dataclasses import replace
 from typing import Any
 
 from redfish_fm.redfish.errors import Message
-from redfish_fm.redfish.event_entries import event_entry, origin_of, position_in, unlinked
+from redfish_fm.redfish.event_entries import (
+    event_entry,
+    kept_event,
+    origin_of,
+    position_in,
+    unlinked,
+)
 from redfish_fm.redfish.events import Event, made_event
 from redfish_fm.redfish.log_resources import LogTable
 from tests.mapping.schemas import SchemaPack
@@ -16,13 +23,16 @@ ENTRIES = "/redfish/v1/Managers/FabricManager/LogServices/EventLog/Entries"
 FAILED = Message("ResourceEvent.ResourceStatusChangedCritical", (ZONE, "Critical"))
 
 
+words = functools.partial(event_entry, registries=REGISTRIES)
+
+
 def an_event(**more: Any) -> Event:
     made = made_event(FAILED, REGISTRIES, 1_760_000_000.0, ZONE, "Zone")
     return replace(made, **{"seq": 7, "number": 2, "group": 3, **more})
 
 
 def entry(event: Event) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(event_entry(event, 1_760_000_060.0, REGISTRIES))
+    made: dict[str, Any] = json.loads(words(kept_event(event, 1_760_000_060.0)))
     return made
 
 
@@ -47,10 +57,12 @@ def test_what_is_gone_is_said_to_be_unavailable() -> None:
 
 
 def test_an_entry_leads_back_to_its_event() -> None:
-    raw = event_entry(an_event(), 0.0, REGISTRIES)
-    assert (position_in(raw), origin_of(raw)) == ((7, 2), ZONE)
-    bare = event_entry(an_event(origin=None), 0.0, REGISTRIES)
-    assert origin_of(bare) is None
+    kept = kept_event(an_event(), 0.0)
+    # Versions before this one kept the words.
+    for raw in (kept, words(kept)):
+        assert (position_in(raw), origin_of(raw)) == ((7, 2), ZONE)
+    bare = kept_event(an_event(origin=None), 0.0)
+    assert origin_of(bare) is origin_of(words(bare)) is None
     assert position_in(b'{"EntryType":"Event"}') is None
 
 
@@ -63,7 +75,7 @@ def test_an_entry_of_a_test_event_has_the_id_of_its_place() -> None:
 
 
 def test_an_entry_without_its_link_keeps_everything_else() -> None:
-    raw = event_entry(an_event(), 0.0, REGISTRIES)
+    raw = words(kept_event(an_event(), 0.0))
     left = json.loads(unlinked(raw))
     whole = json.loads(raw)
     del whole["Links"]
@@ -73,8 +85,19 @@ def test_an_entry_without_its_link_keeps_everything_else() -> None:
 def test_the_schema_says_nothing_against_an_entry() -> None:
     pack("dmtf-2025.4-json-schema-latest")
     schemas = SchemaPack(SHARED / "data" / "dmtf-2025.4-json-schema-latest.tar.gz")
-    table = LogTable(CATALOG, ENTRIES, "Entries", lambda uri: uri == ZONE)
+    table = LogTable(CATALOG, ENTRIES, "Entries", lambda uri: uri == ZONE, words=words)
     for number, event in enumerate((an_event(), an_event(gone=True, origin="/x")), start=1):
-        table.append(number, event_entry(event, 0.0, REGISTRIES))
+        table.append(number, kept_event(event, 0.0))
     for member in json.loads(table.collection().body)["Members"]:
         assert schemas.errors(member) == []
+
+
+def test_what_an_earlier_version_kept_is_read_as_it_is() -> None:
+    raw = words(kept_event(an_event(), 0.0))
+    assert words(raw) == raw
+
+
+def test_of_an_entry_facts_are_kept_and_no_words() -> None:
+    kept = kept_event(an_event(), 0.0)
+    assert b"health" not in kept
+    assert b"health" in words(kept)

@@ -13,7 +13,7 @@ URI = "/redfish/v1/Managers/FabricManager/LogServices/AuditLog/Entries"
 
 
 def a_table(count: int = 3) -> LogTable:
-    table = LogTable(CATALOG, URI, "Entries of the audit log")
+    table = LogTable(CATALOG, URI, "Entries of the audit log", words=bytes)
     for number in range(1, count + 1):
         table.append(number, b'{"EntryType":"Event","Message":"%d"}' % number)
     return table
@@ -79,7 +79,7 @@ def test_the_tag_moves_with_each_entry_that_comes_or_goes_and_only_then() -> Non
 
 
 def test_equal_logs_have_equal_tags_and_others_do_not() -> None:
-    other = LogTable(CATALOG, URI, "Entries of the audit log")
+    other = LogTable(CATALOG, URI, "Entries of the audit log", words=bytes)
     for number in (1, 2):
         other.append(number, b'{"EntryType":"Event","Message":"%d"}' % number)
     other.append(3, b'{"EntryType":"Event","Message":"else"}')
@@ -103,7 +103,7 @@ def links_of(table: LogTable, number: int) -> object:
 
 def test_an_entry_links_what_it_is_about_as_long_as_that_is_there() -> None:
     there = {ZONE}
-    table = LogTable(CATALOG, URI, "Entries of the event log", there.__contains__)
+    table = LogTable(CATALOG, URI, "Entries of the event log", there.__contains__, words=bytes)
     table.append(1, an_entry(ZONE))
     table.append(2, an_entry("/redfish/v1/Fabrics/F"))
     link = {"OriginOfCondition": {"@odata.id": ZONE}}
@@ -120,7 +120,7 @@ def test_an_entry_links_what_it_is_about_as_long_as_that_is_there() -> None:
 
 
 def test_nothing_is_remembered_of_entries_that_went() -> None:
-    table = LogTable(CATALOG, URI, "Entries of the event log", lambda _: True)
+    table = LogTable(CATALOG, URI, "Entries of the event log", lambda _: True, words=bytes)
     for number in (1, 2, 3):
         table.append(number, an_entry(ZONE))
     table.drop_through(2)
@@ -129,3 +129,20 @@ def test_nothing_is_remembered_of_entries_that_went() -> None:
     assert table._about == {}  # noqa: SLF001
     table.came_or_went(ZONE)
     assert table.newest is None
+
+
+def test_an_entry_is_put_into_words_when_somebody_reads_it() -> None:
+    asked: list[bytes] = []
+
+    def words(kept: bytes) -> bytes:
+        asked.append(kept)
+        return b'{"EntryType":"Event","Message":%b}' % kept
+
+    table = LogTable(CATALOG, URI, "Entries of the audit log", words=words)
+    for number in (1, 2):
+        table.append(number, b'"%d"' % number)
+    assert asked == []
+    found = table.get(f"{URI}/2")
+    assert found is not None
+    assert json.loads(found.body)["Message"] == "2"
+    assert asked == [b'"2"']

@@ -49,7 +49,7 @@ class Watch:
 
 
 def some_resources() -> Resources:
-    table = LogTable(CATALOG, ENTRIES, "Entries")
+    table = LogTable(CATALOG, ENTRIES, "Entries", words=bytes)
     table.append(7, b'{"EntryType":"Event"}')
     advertised, tasks = Advertised(CATALOG), Tasks(CATALOG, REGISTRIES)
     return Resources(CATALOG, FewResources(), tasks, advertised, [table], {MANAGER: Watch()})
