@@ -1,6 +1,6 @@
 """The clock protocol that every waiting part is given; real and scaled implementations.
 
-Imports nothing of the package. Nothing else in it calls time.time or loop.time directly.
+Knows of the package only the running loop. Nothing else calls time.time or loop.time directly.
 """
 
 import asyncio
@@ -8,6 +8,8 @@ import heapq
 import itertools
 import time
 from typing import Protocol
+
+from redfish_fm.running_loop import RunningLoop
 
 
 class Clock(Protocol):
@@ -30,15 +32,11 @@ class SystemClock:
     """The machine's time, through the running event loop where there is one to wait on."""
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = RunningLoop()
 
     def now_s(self) -> float:
         """Return the event loop's time, which tests may replace."""
-        loop = self._loop
-        if loop is None or not loop.is_running():
-            # Remembered, for asyncio asks the system which process this is at each look.
-            loop = self._loop = asyncio.get_running_loop()
-        return loop.time()
+        return self._loop.get().time()
 
     def wall_s(self) -> float:
         """Return time.time()."""

@@ -21,6 +21,7 @@ from redfish_fm.mapping.drafts import Draft
 from redfish_fm.redfish import messages
 from redfish_fm.redfish.changes import Change
 from redfish_fm.redfish.errors import RedfishError
+from redfish_fm.running_loop import RunningLoop
 from redfish_fm.store.base import (
     OutcomeUnknown,
     Store,
@@ -106,7 +107,7 @@ class Writer:
         self._clock = clock
         self._tip = WantedState(base)
         self._durable_seq = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = RunningLoop()
         self._pending: list[_InFlight] = []
         self._flying: list[_InFlight] = []
         self._wake = asyncio.Event()
@@ -205,9 +206,7 @@ class Writer:
         )
         self._tip.apply_all(change.edits)
         self._tip.seq = change.seq
-        if self._loop is None or not self._loop.is_running():
-            self._loop = asyncio.get_running_loop()
-        flight = _InFlight(change, self._loop)
+        flight = _InFlight(change, self._loop.get())
         self._pending.append(flight)
         self._wake.set()
         return flight
