@@ -30,7 +30,7 @@ from redfish_fm.mapping.observed_states import Conditions, FabricStates
 from redfish_fm.mapping.plugged import Plugged
 from redfish_fm.mapping.sights import FabricSight
 from redfish_fm.mapping.statuses import Patch, Statuses
-from redfish_fm.mapping.uris import fabric_of
+from redfish_fm.mapping.uris import FABRIC_PREFIX
 from redfish_fm.redfish.changes import Edit, Space
 
 PART = 100
@@ -52,6 +52,7 @@ class ObservedFabric:
         self._statuses = statuses
         self._states = FabricStates(fabric, statuses)
         self.uri = self._states.uri
+        self._below = f"{self.uri}/"
         self._facts: Facts | None = None
         self._links = GraphLinks(statuses.graph)
         self._inventory_links = GraphLinks(statuses.graph)
@@ -66,13 +67,16 @@ class ObservedFabric:
     def touched(self, edits: Iterable[Edit]) -> None:
         """Note published edits: what they concern is looked at anew next time."""
         for edit in edits:
-            if is_system(edit.key):
+            if edit.key.startswith(FABRIC_PREFIX):
+                # What lies in another fabric is looked at by whoever looks after that one.
+                ours = edit.key.startswith(self._below) or edit.key == self.uri
+                if ours and edit.space is Space.DOCUMENT:
+                    self._touched.add(edit.key)
+            elif is_system(edit.key):
                 # It has devices in several fabrics, and is said anew by none of them alone.
                 self._statuses.compositions.touched(edit.key)
             elif edit.space is Space.DOCUMENT:
-                # What lies in another fabric is looked at by whoever looks after that one.
-                if fabric_of(edit.key) in (None, self.fabric):
-                    self._touched.add(edit.key)
+                self._touched.add(edit.key)
             elif edit.space is Space.BINDING and edit.key.startswith(f"{self.fabric}|"):
                 for binding in map(decode_binding, filter(None, (edit.pre, edit.post))):
                     self._touched |= binding.holders

@@ -149,8 +149,9 @@ EVENT_SERVICE = "/redfish/v1/EventService"
 SUBSCRIPTIONS = "/redfish/v1/EventService/Subscriptions"
 SUBSCRIPTION = "/redfish/v1/EventService/Subscriptions/{subscription}"
 
-_FABRIC_PREFIX = FABRIC.format(fabric="")
-_FABRIC_DEPTH = _FABRIC_PREFIX.count("/")
+FABRIC_PREFIX = FABRIC.format(fabric="")
+"""What the URI of everything in a fabric begins with."""
+_FABRIC_DEPTH = FABRIC_PREFIX.count("/")
 _CHASSIS_PREFIX = CHASSIS.format(chassis="")
 
 # The service root, a system or a resource block; nothing that is only named "Storage".
@@ -160,7 +161,7 @@ _STORAGE_PARENTS = frozenset({"redfish", "Systems", "ResourceBlocks"})
 @lru_cache(maxsize=1024)
 def fabric_of(uri: str) -> str | None:
     """Return the id of the fabric that `uri` lies in, or None outside of fabrics."""
-    if not uri.startswith(_FABRIC_PREFIX):
+    if not uri.startswith(FABRIC_PREFIX):
         return None
     return uri.split("/", _FABRIC_DEPTH + 1)[_FABRIC_DEPTH] or None
 
