@@ -227,8 +227,8 @@ class SwitchFabrics:
     ) -> None:
         """Drive a fabric as it is configured now, or no longer.
 
-        What is under way is waited for, but not where nobody answers: that may have no end, and is
-        taken up again with the fabric.
+        What is under way is waited for, but not where nobody answers, or where it waits itself for
+        what may never be (a switch that is gone, say): it goes on with the fabric, or ends with it.
         """
         assert self._served is not None  # noqa: S101 - nobody asks before there is a service
         kernel, _ = self._served
@@ -236,7 +236,13 @@ class SwitchFabrics:
             log.warning("fabric %s is there already: its switches are not driven", fabric)
             return
         driver = self.drivers.get(fabric)
-        if driver is not None and driver.answers and kernel.operations.open_of(fabric):
+        loop = kernel.loops.get(fabric)
+        under_way = [
+            each
+            for each in kernel.operations.open_of(fabric)
+            if loop is not None and not loop.waits(each.id)
+        ]
+        if driver is not None and driver.answers and under_way:
             log.warning(
                 "fabric %s stays as it is: changes to it are under way; send SIGHUP again", fabric
             )

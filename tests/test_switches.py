@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from redfish_fm.drivers.base import DriverUnavailable
 from redfish_fm.errors import FmError
 from redfish_fm.fabric.model import DeviceKind, Host, Inventory
 from redfish_fm.mapping.inventory import render_inventories
+from redfish_fm.mapping.operations import Operation, OperationState
+from redfish_fm.redfish.writes import Write, WriteKind
 from redfish_fm.store.memory import DurableState, MemoryStore
 from redfish_fm.switches import (
     APPLY_S,
@@ -150,6 +153,56 @@ async def test_switches_come_and_go_and_the_others_go_on() -> None:
         assert not kernel.published.exists(fabric)
         assert set(fabrics.drivers) == {"REAL"}
         assert (peers[0].connections, peers[1].connections) == (1, 1)
+    for peer in peers:
+        await peer.close()
+
+
+ENDPOINTS = "/redfish/v1/Fabrics/REAL/Endpoints"
+
+
+async def operation_of(
+    kernel: Kernel, kind: WriteKind, uri: str, body: dict[str, Any] | None = None
+) -> str:
+    """Ask for something; return the id of the operation that goes on, "" where it is over."""
+    write = Write(kind, uri, "Zone", "tester", body or {})
+    task = (await kernel.commits.commit(write)).task
+    return "" if task is None else task.rsplit("/", 1)[-1]
+
+
+def told(operation: Operation) -> list[str]:
+    return [each.key for each in operation.messages]
+
+
+@pytest.mark.parametrize("left", [1, 0], ids=["one of two", "the only ones"])
+@in_virtual_time
+async def test_a_release_at_a_switch_that_is_gone_ends_when_it_is_taken_out(left: int) -> None:
+    clock, peers = VirtualClock(), [peer_of(SwitchState()) for _ in range(2)]
+    ports = [await peer.listen() for peer in peers]
+    both = (stanza(ports[0]), stanza(ports[1], id="b"))
+    async with (
+        switch_fabrics(config(*both), clock, []) as fabrics,
+        served(fabrics) as kernel,
+    ):
+        while len(kernel.published.state.members_of(ENDPOINTS)) < 20:
+            await clock.sleep(0.05)
+        found = sorted(kernel.published.state.members_of(ENDPOINTS))
+        host = next(each for each in found if "/b-U0" in each)
+        device = next(each for each in found if "/b-P3" in each)
+        ends = [{"@odata.id": each} for each in (host, device)]
+        zones = "/redfish/v1/Fabrics/REAL/Zones"
+        body = {"Id": "z", "Links": {"Endpoints": ends}}
+        assert await operation_of(kernel, WriteKind.CREATE, zones, body) == ""
+        await peers[1].close()
+        task = await operation_of(kernel, WriteKind.DELETE, f"{zones}/z")
+        await clock.sleep(60.0)
+        waiting = kernel.published.state.operations[task]
+        assert waiting.open and told(waiting) == ["RedfishFM.SwitchAwaited"]
+        fabrics.change(both[:left])
+        async with asyncio.timeout(60.0):
+            while (ended := kernel.published.state.operations[task]).open:
+                await clock.sleep(0.05)
+        assert ended.state is OperationState.COMPLETED
+        assert ("RedfishFM.FabricLeft" in told(ended)) == (not left)
     for peer in peers:
         await peer.close()
 

@@ -12,7 +12,7 @@ from redfish_fm.control.operations import Operations
 from redfish_fm.control.published import Published
 from redfish_fm.control.verdicts import Look, Unsettled
 from redfish_fm.fabric.binding import Plan, is_stranded, plan
-from redfish_fm.fabric.ground import Targets
+from redfish_fm.fabric.ground import Targets, doubted
 from redfish_fm.fabric.model import BindTarget, Observation, Place, Qos, VppbId
 from redfish_fm.fabric.physical import Inventoried
 from redfish_fm.fabric.qos_control import QosControl
@@ -40,9 +40,16 @@ class Intent:
         """Return the open operations that are a command to a port and nothing else."""
         return [each for each in self._operations.open_of(self._fabric) if each.port_reset]
 
+    def left(self) -> list[Operation]:
+        """Return the ended operations that left something here, when the fabric was not served."""
+        return self._operations.left_of(self._fabric)
+
     def parts(self) -> list[Operation]:
-        """Return what there is to do here of each open operation, oldest first."""
-        return [operation.part(self._fabric) for operation in self.open()]
+        """Return what there is to do here of each open operation, oldest first, and what is left.
+
+        What ended ones have left is to be released, and nothing else.
+        """
+        return [operation.part(self._fabric) for operation in (*self.open(), *self.left())]
 
     def wanted(self) -> tuple[Binding, ...]:
         """Return the wanted bindings, but for those that are stranded."""
@@ -76,6 +83,7 @@ class Intent:
 
     def plan(self, seen: Observation, unsettled: Unsettled, enforce: bool) -> Plan:
         """Return the next safe steps; what is stranded is told as unmet, and nothing is tried."""
+        unsettled = doubted(seen, unsettled)
         wanted, releasing = self.wanted(), self.releasing()
         found = plan(
             wanted,
@@ -84,7 +92,7 @@ class Intent:
             unsettled,
             enforce,
             self._published.state.index.allocations_in(self._fabric),
-            self._freed(),
+            [part for part in self._freed() if self._physical().is_in_place(part)],
             self._fresh(seen),
             self._physical(),
             self.bandwidth(),
@@ -106,8 +114,16 @@ class Intent:
         told = {wish.target: wish.control for wish in before if wish.control is not None}
         return {**told, **wanted}
 
-    def look(self, seen: Observation, unsettled: Unsettled) -> Look:
-        """Return what open operations are judged by."""
+    def look(
+        self,
+        seen: Observation,
+        unsettled: Unsettled,
+        foreign: tuple[tuple[VppbId, BindTarget], ...] = (),
+        under_way: frozenset[Place] = frozenset(),
+        *,
+        enforce: bool = False,
+    ) -> Look:
+        """Return what open operations are judged by; arguments as in Look."""
         wanted, fresh = self.wanted(), self._fresh(seen)
         given = [each for each in wanted if each.vppb not in fresh]
         self._keeping |= seen.parts.keys()
@@ -119,10 +135,16 @@ class Intent:
             frozenset((each.vppb, each.target) for each in wanted),
             Targets(way for each in given for way in self._physical().ways(each.target)),
             again,
-            unsettled,
+            doubted(seen, unsettled),
             self.bandwidth(),
             self._keeping,
             self.controls(),
+            foreign,
+            under_way,
+            enforce,
+            frozenset(
+                part.target for part in self._freed() if not self._physical().is_in_place(part)
+            ),
         )
 
     def _released(self) -> Iterable[Binding]:

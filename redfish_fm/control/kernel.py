@@ -22,6 +22,7 @@ from redfish_fm.control.retries import Retries
 from redfish_fm.control.state import WantedState
 from redfish_fm.control.store_probe import StoreProbe
 from redfish_fm.control.task_keeper import TaskKeeper
+from redfish_fm.control.unserved import Unserved
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver, PowerControl
 from redfish_fm.mapping.uris import RESERVATIONS
@@ -83,6 +84,8 @@ class Kernel:
                 power, self.writer, self.published, self.operations, clock, config.power
             )
             self.writer.on_publish.add(self.power.published, spaces=_OPERATIONS)
+        self.unserved = Unserved(self.operations, self.published, clock, self.loops)
+        self.writer.on_publish.add(self.unserved.published, spaces=_OPERATIONS)
         self.expiry = Expiry(self.writer, self.published, clock)
         self.inventory = InventoryNews(self.writer, clock)
         self.writer.on_publish.add(self.expiry.published, below=(f"{RESERVATIONS}/",))
@@ -108,6 +111,7 @@ class Kernel:
                 tasks.create_task(self.expiry.run()),
                 tasks.create_task(self.inventory.run()),
                 tasks.create_task(self.tasks.run()),
+                tasks.create_task(self.unserved.run()),
                 tasks.create_task(self._probe.run()),
                 *self._looking.values(),
                 *([] if self.power is None else [tasks.create_task(self.power.run())]),
@@ -127,6 +131,7 @@ class Kernel:
         self.inventory.changed(before, self.published.base.resources())
         for loop in self.loops.values():
             loop.wake()
+        self.unserved.look()
 
     def add_fabric(self, fabric: str, driver: Driver, policy: Policy) -> None:
         """Look after one more fabric, beside those there are; call while `run` runs."""
@@ -137,7 +142,10 @@ class Kernel:
             self._running.append(self._looking[fabric])
 
     async def remove_fabric(self, fabric: str) -> None:
-        """Look after a fabric no longer; its driver is the caller's to close."""
+        """Look after a fabric no longer; its driver is the caller's to close.
+
+        What is under way there ends once inventory is without it, and goes on where it is put back.
+        """
         loop, task = self.loops.pop(fabric), self._looking.pop(fabric, None)
         del self._drivers[fabric]
         self.writer.on_publish.remove(loop.published)

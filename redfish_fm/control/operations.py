@@ -62,6 +62,7 @@ class Operations:
         self._waiters: dict[str, Waiter] = {}
         self._ending: dict[str, asyncio.Future[None]] = {}
         self._seen: dict[str, tuple[Operation, frozenset[str]]] = {}
+        self._endless: dict[str, frozenset[str]] = {}
         self._progress = TaskProgress(published)
         self._closing = False
         self.news = asyncio.Event()
@@ -77,6 +78,11 @@ class Operations:
             if operation.open and fabric in operation.fabrics
         ]
         return sorted(found, key=lambda operation: id_order(operation.id))
+
+    def left_of(self, fabric: str) -> list[Operation]:
+        """Return the ended operations whose work on a fabric was left when that was taken out."""
+        operations = self._published.state.operations.values()
+        return [each for each in operations if fabric in each.left and not each.open]
 
     def opened(
         self, draft: Draft, tip: TipView, actor: str, request: Request | None = None
@@ -177,9 +183,16 @@ class Operations:
         self._seen.pop(operation.id, None)
         await self.complete(operation)
 
-    def unseen(self, operation: Operation, fabric: str, done: int = 0) -> None:
-        """Hear that a fabric's newest look shows `done` parts of its work in `operation`."""
+    def unseen(
+        self, operation: Operation, fabric: str, done: int = 0, *, endless: bool = False
+    ) -> None:
+        """Hear that a fabric's newest look shows `done` parts of its work in `operation`.
+
+        `endless`: what is left may never be done there, and whatever is left has no host.
+        """
         self._come_to(operation, fabric, done)
+        stuck = self._endless.get(operation.id, frozenset()) - {fabric}
+        self._endless[operation.id] = stuck | {fabric} if endless else stuck
         left = self._seen_of(operation) - {fabric}
         if left:
             self._seen[operation.id] = (operation, left)
@@ -202,7 +215,8 @@ class Operations:
         state = operation.ended_state
         # Told already, unless who cancelled it was gone before that.
         told = True if running else refusal(operation.messages or (messages.operation_failed(),))
-        await self._end(operation, None if running and awaited else state, told)
+        forgotten = running and awaited and not operation.left
+        await self._end(operation, None if forgotten else state, told)
 
     async def abandon(self, operation: Operation) -> None:
         """Record that what was granted is wanted no more: somebody deleted the resource.
@@ -272,6 +286,33 @@ class Operations:
 
         await self._writer.submit(prepare, ACTOR)
 
+    async def leave(
+        self, operation: Operation, left: frozenset[str], reasons: tuple[Message, ...]
+    ) -> None:
+        """Record that nobody looks after these fabrics any more. Raises RedfishError (503)."""
+
+        def prepare(tip: TipView) -> Draft:
+            current = tip.state.operations.get(operation.id)
+            if current is None or not current.open:
+                return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            new = tuple(each for each in reasons if each not in current.messages)
+            after = replace(with_messages(current, new, ""), left=current.left | left)
+            return Draft(OutcomeKind.CHANGED, operation.uri, self._edits(tip, current, after))
+
+        await self._writer.submit(prepare, ACTOR)
+
+    async def caught_up(self, operation: Operation, fabric: str) -> None:
+        """Record that what was left in a fabric is done after all. Raises RedfishError (503)."""
+
+        def prepare(tip: TipView) -> Draft:
+            current = tip.state.operations.get(operation.id)
+            if current is None or fabric not in current.left:
+                return Draft(OutcomeKind.NO_OPERATION, operation.uri)
+            after = replace(current, left=current.left - {fabric})
+            return Draft(OutcomeKind.CHANGED, operation.uri, self._edits(tip, current, after))
+
+        await self._writer.submit(prepare, ACTOR)
+
     async def cancel(
         self,
         task: str,
@@ -281,6 +322,7 @@ class Operations:
     ) -> Committed:
         """Delete a Task: forget a finished one, take back the grants of an open one.
 
+        One that only cleans and gives back, and waits for what may never be, ends as it is.
         `finish` may add edits to the draft.
 
         Raises RedfishError: 404 where there is none, 412 for another state of it, 409 where
@@ -296,15 +338,37 @@ class Operations:
             if not operation.open:
                 gone = self._edits(tip, operation, None)
                 return finish(Draft(OutcomeKind.DELETED, task, gone), tip)
-            if not operation.grants:
-                raise RedfishError(409, (messages.operation_not_allowed(),))
             why = _called_off(operation)
-            draft = self._stopping(tip, operation, OperationState.CANCELLED, why)
+            if not operation.grants:
+                if not self._is_endless(operation):
+                    raise RedfishError(409, (messages.operation_not_allowed(),))
+                given_up = self._given_up(tip, operation, why)
+                return finish(replace(given_up, kind=OutcomeKind.DELETED, uri=task), tip)
+            draft = self._stopping(tip, operation, OperationState.CANCELLED, why, called_off=True)
             return finish(replace(draft, kind=OutcomeKind.DELETED, uri=task), tip)
 
         committed = await self._writer.submit(prepare, actor)
         self._tell(task.rsplit("/", 1)[-1], refusal((messages.operation_failed(),)))
         return committed
+
+    def _is_endless(self, operation: Operation) -> bool:
+        """Return whether nothing is left of it but what may never be done, wherever it has work."""
+        ended = self._seen_of(operation) | self._endless.get(operation.id, frozenset())
+        return ended >= operation.fabrics
+
+    def _given_up(self, tip: TipView, operation: Operation, reasons: tuple[Message, ...]) -> Draft:
+        """Return the draft that ends an operation whatever is left to do of it."""
+        running = operation.state is OperationState.RUNNING
+        after = replace(
+            operation,
+            state=OperationState.CANCELLED if running else operation.ended_state,
+            ended=date_time(self._clock.wall_s()),
+            percent=100,
+            messages=(*operation.messages, *reasons),
+            called_off=True,
+        )
+        edits = (*self._edits(tip, operation, after), *self._surplus(tip))
+        return Draft(OutcomeKind.CHANGED, operation.uri, edits)
 
     def _stopping(
         self,
@@ -313,6 +377,8 @@ class Operations:
         ended_state: OperationState,
         reasons: tuple[Message, ...],
         fabric: str = "",
+        *,
+        called_off: bool = False,
     ) -> Draft:
         """Return the draft that takes back all grants; their release is what is left to do."""
         edits = take_back(tip, operation)
@@ -331,6 +397,7 @@ class Operations:
             freed=(*operation.freed, *operation.allocated),
             restoring=tuple(before for before, _wish in operation.bandwidth),
             resources=frozenset(),
+            called_off=called_off,
         )
         records = self._edits(tip, operation, after)
         return Draft(OutcomeKind.CHANGED, operation.uri, (*edits, *records))
@@ -399,6 +466,7 @@ class Operations:
 
     def _tell(self, operation_id: str, told: RedfishError | bool) -> None:
         self._seen.pop(operation_id, None)
+        self._endless.pop(operation_id, None)
         waiter = self._waiters.get(operation_id)
         if waiter is not None and not waiter.done():
             waiter.set_result(told)

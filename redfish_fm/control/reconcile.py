@@ -25,10 +25,12 @@ from redfish_fm.control.verdicts import (
     described,
     done_of,
     grant_steps,
+    is_only_cleaning,
     missing,
     place_of,
     release_steps,
 )
+from redfish_fm.control.waits import Waits, nothing_seen
 from redfish_fm.control.writer import Writer
 from redfish_fm.drivers.base import Driver, DriverUnavailable
 from redfish_fm.fabric.audit import audit
@@ -89,6 +91,7 @@ class FabricLoop:
         self._intent = Intent(fabric, published, operations)
         self._poll_s = FIRST_POLL_S
         self._since_s: dict[str, float] = {}
+        self._waits = Waits(fabric, published, clock)
         self._observed = ObservedFabric(fabric, published.statuses)
         self._wake = asyncio.Event()
         self._said: str | None = None
@@ -97,6 +100,7 @@ class FabricLoop:
         self.foreign: tuple[VppbId, ...] = ()
         self.foreign_parts: tuple[BindTarget, ...] = ()
         self._bound_elsewhere: frozenset[BindTarget] = frozenset()
+        self._busy: frozenset[VppbId] = frozenset()
         self.cycles = 0
         self.answers: bool | None = None
         """Whether the driver could be asked when it was last tried; None: not yet."""
@@ -137,6 +141,10 @@ class FabricLoop:
         """For how long the oldest open operation has waited for the hardware; 0 for none."""
         now_s = self._clock.now_s()
         return now_s - min(self._since_s.values(), default=now_s)
+
+    def waits(self, operation_id: str) -> bool:
+        """Return whether an open operation waits here for what is not ours to end."""
+        return bool(self._waits.told(operation_id))
 
     def leave(self) -> None:
         """Keep nothing occupied any more: nobody looks after the fabric from now on."""
@@ -219,6 +227,8 @@ class FabricLoop:
                     await self._show(None, Plan())
                 self._resets.start(self._tasks)
                 await self._resets.judge(self._intent.resets(), None)
+                dark = nothing_seen(self.fabric, self._intent.parts(), self._clock.now_s())
+                await self._judge_operations(dark, ())
         except RedfishError as error:
             self._say(f"could not record what happened: {error}")
             return self._policy.observe_interval_s
@@ -236,10 +246,11 @@ class FabricLoop:
         self.cycles += 1
         seen = await self._observe()
         async with self._published.looking:
-            await self._show(seen, self._plan(seen))
+            shown = self._plan(seen)
+            await self._show(seen, shown)
         self._resets.start(self._tasks)
         await self._resets.judge(self._intent.resets(), seen)
-        await self._judge_operations(seen)
+        await self._judge_operations(seen, shown.foreign)
         todo = self._plan(seen)
         steps = [step for step in todo.steps if self._steps.ready(step)]
         for step in steps:
@@ -311,6 +322,7 @@ class FabricLoop:
             state.index, seen.bindings, lambda vppb: hosts.get((vppb.switch, vppb.vcs)), releasing
         )
         self._report(found)
+        self._busy = seen.busy
         self.foreign = tuple(vppb for vppb, _ in todo.foreign)
         self._bound_elsewhere = frozenset(target for _, target in todo.foreign)
         for part in set(todo.foreign_parts) - set(self.foreign_parts):
@@ -320,7 +332,8 @@ class FabricLoop:
     def _occupied(self) -> frozenset[Place]:
         """Return what must not be granted now: foreign, releasing, being freed or unsettled."""
         unsettled = self._steps.settling.open_places()
-        return unsettled.union(self._intent.given_up(), self.foreign, self.foreign_parts)
+        given_up = self._intent.given_up()
+        return unsettled.union(given_up, self.foreign, self.foreign_parts, self._busy)
 
     def _of_others(self) -> frozenset[BindTarget]:
         """Return what was last seen bound by somebody else."""
@@ -333,15 +346,31 @@ class FabricLoop:
                 log.critical("isolation violation on %s: %s", self.fabric, violation)
         self.violations = tuple(found)
 
-    async def _judge_operations(self, seen: Observation) -> None:
-        """End what is achieved, take back what was refused or has had its time."""
+    async def _judge_operations(
+        self, seen: Observation, foreign: tuple[tuple[VppbId, BindTarget], ...]
+    ) -> None:
+        """End what is achieved, take back what was refused or has had its time.
+
+        `foreign` are the bindings of other managers.
+        """
         refused = dict(self._steps.refused)
         now_s, before = self._clock.now_s(), self._since_s
         operations = self._intent.open()
-        look = self._intent.look(seen, self._steps.settling.unsettled)
+        settling = self._steps.settling
+        look = self._intent.look(
+            seen,
+            settling.unsettled,
+            foreign,
+            settling.under_way(),
+            enforce=self._policy.enforce,
+        )
         self._since_s = {each.id: before.get(each.id, now_s) for each in operations}
+        self._waits.keep({*self._since_s})
         for operation in operations:
             await self._judge(operation, look, refused)
+        for operation in self._intent.left():
+            if achieved(operation.part(self.fabric), look):
+                await self._operations.caught_up(operation, self.fabric)
         for step in refused:
             # What was refused meanwhile is judged next time.
             if self._steps.refused.get(step) is refused[step]:
@@ -355,24 +384,28 @@ class FabricLoop:
         elif told:
             await self._operations.take_back(operation, told, self.fabric)
         elif achieved(mine, look):
-            await self._operations.seen(operation, self.fabric)
+            if news := _new(operation, self._waits.left_behind(mine, look)):
+                # The next look ends it: what is told now is durable then.
+                await self._operations.note(operation, news, self.fabric)
+            else:
+                await self._operations.seen(operation, self.fabric)
         else:
-            self._operations.unseen(operation, self.fabric, done_of(mine, look))
             await self._wait_on(operation, mine, look, refused)
 
     async def _wait_on(
         self, operation: Operation, mine: Operation, look: Look, refused: Mapping[Step, str]
     ) -> None:
         """Take back what has had its time; else tell what is new about what it waits for."""
+        waits = self._waits.lasting(operation, mine, look)
+        endless = bool(waits) and is_only_cleaning(mine, look)
+        self._operations.unseen(operation, self.fabric, done_of(mine, look), endless=endless)
         if operation.grants and self._overdue(operation):
             told = self._unobserved(mine, look)
             await self._operations.take_back(operation, told, self.fabric)
-        elif news := self._news(mine, refused):
-            await self._operations.note(operation, news, self.fabric)
-
-    def _news(self, operation: Operation, refused: Mapping[Step, str]) -> tuple[Message, ...]:
-        told = self._told(operation, release_steps(operation), refused)
-        return tuple(each for each in told if each not in operation.messages)
+        else:
+            told = self._told(mine, release_steps(mine), refused)
+            if news := _new(operation, (*told, *waits)):
+                await self._operations.note(operation, news, self.fabric)
 
     def _overdue(self, operation: Operation) -> bool:
         waited_s = self._clock.now_s() - self._since_s[operation.id]
@@ -404,3 +437,8 @@ class FabricLoop:
             log.info("fabric %s answers", self.fabric)
         else:
             log.warning("fabric %s: %s", self.fabric, trouble)
+
+
+def _new(operation: Operation, told: Iterable[Message]) -> tuple[Message, ...]:
+    """Return what is not among the messages of an operation yet."""
+    return tuple(each for each in told if each not in operation.messages)

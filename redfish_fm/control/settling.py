@@ -64,5 +64,9 @@ class Settling:
         """Return the places that were sent a command which is not settled."""
         return frozenset(self._sent_s)
 
+    def under_way(self) -> frozenset[Place]:
+        """Return the places of the steps that the driver has not given back."""
+        return frozenset(self._running)
+
     def _note_targets(self) -> None:
         self._sent_targets = Targets(each for each in self._sent_s if isinstance(each, BindTarget))

@@ -24,7 +24,7 @@ from redfish_fm.fabric.model import (
     VppbId,
 )
 from redfish_fm.fabric.qos_control import QosControl
-from redfish_fm.fabric.targets import overlaps, part_kind
+from redfish_fm.fabric.targets import overlaps, part_kind, part_name
 from redfish_fm.fabric.values import Allocation, Binding, QosWish
 from redfish_fm.mapping.operations import Operation
 
@@ -39,7 +39,9 @@ class Look:
     `bindings` are the wanted pairs; `in_use` the targets among them that their owner has been
     given already; `allocations` the parts that are freed and wanted again; `bandwidth` what LDs
     are to have, `controls` what whole devices are to do; `keeping` the targets that have ever told
-    what is in them.
+    what is in them; `foreign` the bindings of other managers, which are undone with `enforce`;
+    `under_way` the places of steps that are being carried out; `displaced` the parts that are to be
+    given back by devices in whose place there is none any more, or another one.
     """
 
     seen: Observation
@@ -50,6 +52,14 @@ class Look:
     bandwidth: Mapping[BindTarget, Qos] = field(default_factory=dict)
     keeping: Container[BindTarget] = frozenset()
     controls: Mapping[BindTarget, QosControl] = field(default_factory=dict)
+    foreign: tuple[tuple[VppbId, BindTarget], ...] = ()
+    under_way: Container[Place] = frozenset()
+    enforce: bool = False
+    displaced: frozenset[BindTarget] = frozenset()
+
+    def holder(self, target: BindTarget) -> VppbId | None:
+        """Return a vPPB at which another manager has the target, or a part or whole of it."""
+        return next((vppb for vppb, theirs in self.foreign if overlaps(theirs, target)), None)
 
 
 def grant_steps(operation: Operation) -> tuple[Step, ...]:
@@ -80,9 +90,9 @@ def achieved(operation: Operation, look: Look) -> bool:
         and not any(look.unsettled(each.vppb) for each in operation.granted)
         and not any(look.unsettled(each.target) for each in operation.allocated)
         and not any(look.unsettled(wish.target) for _before, wish in operation.bandwidth)
-        and all(_restored(each, look) for each in operation.restoring)
-        and all(_released(each, look) for each in operation.released)
-        and all(_freed(each, look) for each in operation.freed)
+        and all(is_restored(each, look) for each in operation.restoring)
+        and all(is_released(each, look) for each in operation.released)
+        and all(is_freed(each, look) for each in operation.freed)
     )
 
 
@@ -97,9 +107,9 @@ def work_of(operation: Operation) -> int:
 def done_of(operation: Operation, look: Look) -> int:
     """Return how many of those are observed."""
     done = len(grant_steps(operation)) - len(missing(operation, look))
-    done += sum(_unbound(each, look) + _released(each, look) for each in operation.released)
-    done += sum(_freed(each, look) for each in operation.freed)
-    return done + sum(_restored(each, look) for each in operation.restoring)
+    done += sum(_unbound(each, look) + is_released(each, look) for each in operation.released)
+    done += sum(is_freed(each, look) for each in operation.freed)
+    return done + sum(is_restored(each, look) for each in operation.restoring)
 
 
 def missing(operation: Operation, look: Look) -> tuple[Step, ...]:
@@ -123,8 +133,8 @@ def _is_seen(step: Step, seen: Observation) -> bool:
     return isinstance(step, Bind) and seen.bindings.get(step.vppb) == step.target
 
 
-def _restored(wish: QosWish, look: Look) -> bool:
-    """Whether an LD has for certain what it is to have now that the operation is taken back."""
+def is_restored(wish: QosWish, look: Look) -> bool:
+    """Return whether an LD has for certain what it is to have, its operation being taken back."""
     target = wish.target
     if target.switch in look.seen.unreachable or look.unsettled(target):
         return False
@@ -142,8 +152,8 @@ def _control(seen: Observation, target: BindTarget) -> QosControl | None:
     return None if state is None else state.control
 
 
-def _released(binding: Binding, look: Look) -> bool:
-    """Unbound for certain and scrubbed; what is wanted there again needs neither."""
+def is_released(binding: Binding, look: Look) -> bool:
+    """Return whether it is certainly unbound, and scrubbed; what is wanted again need not be."""
     if (binding.vppb, binding.target) in look.bindings:
         return True
     if not _unbound(binding, look):
@@ -155,11 +165,14 @@ def _released(binding: Binding, look: Look) -> bool:
 
 
 def _unbound(binding: Binding, look: Look) -> bool:
-    """Whether the vPPB has nothing of the target, unless that is wanted there."""
+    """Whether the vPPB has nothing of the target, unless that is wanted there.
+
+    One that its switch does not have, or whose switch is none of the fabric any more, has nothing.
+    """
     vppb, seen = binding.vppb, look.seen
-    if vppb.switch in seen.unreachable or vppb not in seen.bindings:
+    if vppb.switch in seen.unreachable:
         return False
-    now = seen.bindings[vppb]
+    now = seen.bindings.get(vppb)
     return now is None or (vppb, now) in look.bindings or not overlaps(now, binding.target)
 
 
@@ -184,12 +197,28 @@ def _scrubbed(target: BindTarget, look: Look) -> bool:
     return state is None or state.media is Media.CLEAN
 
 
-def _freed(part: Allocation, look: Look) -> bool:
-    """Gone for certain; a part that is wanted again is kept."""
+def is_freed(part: Allocation, look: Look) -> bool:
+    """Return whether it is certainly gone; what is wanted again, or is in use, is kept.
+
+    What another manager has bound is in use, unless that is undone: it is theirs from then on.
+    """
     if part.target in look.allocations:
         return True
+    if part.target in look.displaced:
+        return False
+    if not look.enforce and look.holder(part.target) is not None:
+        return not look.unsettled(part.target)
     gone = not silent(look.seen, part.target) and part.target not in look.seen.parts
     return gone and not look.unsettled(part.target)
+
+
+def is_only_cleaning(operation: Operation, look: Look) -> bool:
+    """Return whether nothing of it is bound any more: what is left is to clean and give back."""
+    return not operation.grants and all(
+        (each.vppb, each.target) in look.bindings
+        or (_unbound(each, look) and not look.unsettled(each.vppb))
+        for each in operation.released
+    )
 
 
 def place_of(step: Step, operation: Operation) -> str | None:
@@ -206,7 +235,7 @@ def place_of(step: Step, operation: Operation) -> str | None:
 def described(step: Step) -> str:
     """Return a step in words, for the message that says what hardware refused."""
     verb = type(step).__name__
-    part = " of ".join(f"{name} {number}" for name, number in reversed(step.target.path))
+    part = part_name(step.target)
     if isinstance(step, Bind | Unbind):
         if step.target.namespace is not None:
             # There is no vPPB: it stands for one of a host's attachments to the subsystem.

@@ -34,6 +34,17 @@ def silent(seen: Observation, target: BindTarget) -> bool:
     return port is not None and not (port.device_present and port.powered)
 
 
+def doubted(seen: Observation, unsettled: Callable[[Place], bool]) -> Callable[[Place], bool]:
+    """Return `unsettled` as it is while vPPBs are `busy`: they may reach whatever is behind there.
+
+    And a switch that binds something for somebody else binds nothing for us.
+    """
+    doubtful = {vppb.switch for vppb in seen.busy}
+    if not doubtful:
+        return unsettled
+    return lambda place: place.switch in doubtful or unsettled(place)
+
+
 class Targets:
     """A set of targets that is asked about overlaps; costs what lies behind one port."""
 

@@ -407,6 +407,8 @@ class Observation:
 
     qos: Mapping[BindTarget, Qos] = field(default_factory=dict)
     """Of every LD of a device with `qos` that is there and has power."""
+    busy: frozenset[VppbId] = frozenset()
+    """VPPBs that somebody binds or unbinds, and nobody knows what they were: they may reach all."""
 
     @property
     def complete(self) -> bool:

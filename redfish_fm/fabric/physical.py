@@ -11,7 +11,7 @@ from redfish_fm.fabric.index import FabricIndex
 from redfish_fm.fabric.model import BindTarget
 from redfish_fm.fabric.relation import Relation
 from redfish_fm.fabric.targets import order, overlaps
-from redfish_fm.fabric.values import CapacityPool
+from redfish_fm.fabric.values import Allocation, CapacityPool
 
 
 class Physical(Protocol):
@@ -66,6 +66,19 @@ class Inventoried:
         volumes = self.index.volumes
         units = self.index.units_of_target(target) & volumes.keys()
         return all(volumes[unit].allocation is not None for unit in units)
+
+    def is_in_place(self, part: Allocation) -> bool:
+        """Return whether what a part was cut out of is still in that place, as far as is known.
+
+        Another device there has nothing of it, whatever its parts are called.
+        """
+        if part.target.namespace is not None:
+            # Not one of the resources above it, which would tell: the subsystem is the switch.
+            return True
+        pools = self._pools.get((part.target.switch, part.target.port))
+        return any(
+            pool_has(pool, part.target) and part.holder.startswith(f"{pool.id}/") for pool in pools
+        )
 
     def ways(self, target: BindTarget) -> tuple[BindTarget, ...]:
         """Return the target and those that are taken with it although they do not overlap."""

@@ -38,6 +38,11 @@ def part_kind(target: BindTarget) -> PartKind | None:
     return None if target.ld is None else PartKind.LD
 
 
+def part_name(target: BindTarget) -> str:
+    """Return a target in words, from the innermost part on: "region 0 of ld 3"; the whole: ""."""
+    return " of ".join(f"{name} {number}" for name, number in reversed(target.path))
+
+
 def order(target: BindTarget) -> tuple[str, str, tuple[tuple[str, int], ...]]:
     """Return a sort key: by switch and port, then from the outermost part to the innermost."""
     return target.switch, target.port, target.path

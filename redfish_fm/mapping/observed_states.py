@@ -221,7 +221,8 @@ class FabricStates:
     def _binding_properties(self, vppb: VppbId) -> Patch:
         target = self.last.bindings[vppb]
         if target is None:
-            busy = vppb in self.sight.opening and vppb in self.sight.unmet
+            opening = vppb in self.sight.opening and vppb in self.sight.unmet
+            busy = opening or vppb in self.last.busy
             return {"BindingStatus": "Busy" if busy else "Unbound"}
         port = self.plugged.port_uris.get(PortId(target.switch, target.port))
         return bound_properties(target, port)

@@ -59,6 +59,8 @@ class Operation:
     that the action of it answers with once all is done ("": nothing of its own). `payload` is the
     request that began it (None: not recorded). `told` are, where several fabrics have work in it,
     the `messages` of each. `port_reset` is a command to a port: then there is nothing else in it.
+    `called_off`: somebody deleted its Task, or the monitor of that. `left` are fabrics that were
+    taken out of the configuration before its work there was done.
     """
 
     id: str
@@ -94,6 +96,8 @@ class Operation:
     payload: Payload | None = None
     told: dict[str, tuple[Message, ...]] = field(default_factory=dict)
     port_reset: PortResetWish | None = None
+    called_off: bool = False
+    left: frozenset[str] = frozenset()
 
     @property
     def fabrics(self) -> frozenset[str]:

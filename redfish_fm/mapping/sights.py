@@ -75,6 +75,7 @@ class Lasting:
         self.bound: dict[str, int] = {}
         self.errors: dict[str, LinkErrors] = {}
         self.unreachable: frozenset[str] = frozenset()
+        self.busy: frozenset[VppbId] = frozenset()
 
     def compare(
         self, seen: Observation | None, switches: Collection[str]
@@ -99,7 +100,8 @@ class Lasting:
             change = (self.bindings.get(vppb) is not None) - (before is not None)
             self.bound[vppb.switch] = self.bound.get(vppb.switch, 0) + change
             yield
-        news.vppbs = [*vppbs]
+        news.vppbs = [*vppbs, *(self.busy ^ seen.busy)]
+        self.busy = seen.busy
         parts = yield from _differences(self.parts, seen.parts, gone)
         qos = yield from _differences(self.qos, seen.qos, gone)
         news.parts = [*parts, *qos]

@@ -113,6 +113,9 @@ def task_document(
         "PercentComplete": percent_of(operation, progress),
         **shown(operation.payload),
     }
+    if operation.called_off:
+        # Who deletes a monitor does not find it again, whatever is left to do (DSP0266).
+        document["TaskMonitor"] = None
     if sub_tasks(operation):
         document["SubTasks"] = {"@odata.id": operation.task + _SUB_TASKS}
     made = operation.kind is OutcomeKind.CREATED and operation.state is OperationState.COMPLETED

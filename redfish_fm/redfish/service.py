@@ -372,5 +372,3 @@ class Service:
         if uri == principal.account_uri:
             return True
         return self._owner is not None and self._owner(uri) == principal.user_name
-
-

@@ -18,7 +18,6 @@ from redfish_fm.redfish.etag import content_tag, join
 from redfish_fm.redfish.headers import EVENT_STREAM, JSON, XML, YAML
 from redfish_fm.redfish.metadata import VERSIONS, service_document
 from redfish_fm.redfish.resources import Resources
-from redfish_fm.redfish.tasks import is_cancelled
 from redfish_fm.redfish.view import Description, Origin, Representation
 from redfish_fm.values import value_class
 
@@ -206,7 +205,9 @@ class Targets:
     def _monitor(self, uri: str) -> Target | None:
         task = self._catalog.task_of(uri)
         found = None if task is None else self._resources.get(task)
-        if found is None or found.type_name != "Task" or is_cancelled(json.loads(found.body)):
+        if found is None or found.type_name != "Task":
+            return None
+        if "TaskMonitor" not in json.loads(found.body):
             return None
         allow = self._methods(found, self._catalog.types["Task"])
         return Target(TargetKind.MONITOR, found, allow, self._catalog.types["Task"])

@@ -1,7 +1,8 @@
 """Tasks as clients see them: messages in words, and how a finished Task answers its monitor.
 
 A Task's document in the view names its messages by registry key ("Base.OperationTimeout") and
-arguments; the words and the TaskMonitor link are added here.
+arguments; the words and the TaskMonitor link are added here: whoever has a Task's document from
+here sees by that link whether there is a monitor.
 """
 
 import json
@@ -31,7 +32,6 @@ the document says; `result_of` is the default.
 
 _RENDERED_MAX = 256
 
-_CALLED_OFF = frozenset({"Cancelling", "Cancelled"})
 _ENDED_BADLY = frozenset({"Exception", "Killed", "Cancelled", "Interrupted"})
 
 
@@ -53,8 +53,10 @@ class Tasks:
         rendered = self._rendered.get(key)
         if rendered is None:
             document = json.loads(found.body)
-            if found.uri.rpartition("/")[0] == self._collection and not is_cancelled(document):
+            if found.uri.rpartition("/")[0] == self._collection and _has_monitor(document):
                 document.setdefault("TaskMonitor", self._catalog.monitor_of(found.uri))
+            else:
+                document.pop("TaskMonitor", None)
             document["Messages"] = [self._worded(each) for each in document.get("Messages", [])]
             rendered = replace(found, body=encode(document))
             if len(self._rendered) >= _RENDERED_MAX:
@@ -69,9 +71,12 @@ class Tasks:
         return self._registries.render(Message(str(message.get("MessageId")), arguments))
 
 
-def is_cancelled(document: Mapping[str, Any]) -> bool:
-    """Return whether a Task was called off, from when on it has no monitor (TaskService.v1_3_0)."""
-    return document.get("TaskState") in _CALLED_OFF
+def _has_monitor(document: Mapping[str, Any]) -> bool:
+    """Return whether a Task has one: not when it was cancelled (TaskService.v1_3_0).
+
+    Nor while that is under way where the document says null: it was deleted by who called it off.
+    """
+    return document.get("TaskState") != "Cancelled" and document.get("TaskMonitor", "") is not None
 
 
 def result_of(document: Mapping[str, Any]) -> Outcome | RedfishError | None:

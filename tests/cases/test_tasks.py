@@ -151,6 +151,24 @@ async def test_a_task_that_is_called_off_has_no_monitor_from_then_on(by: str) ->
 
 
 @in_virtual_time
+async def test_a_creation_that_a_deletion_calls_off_has_a_monitor_until_that_is_over() -> None:
+    async with a_stack() as stack:
+        stack.rig.faults().next_apply(None, Slow(20.0))
+        going = await begun(stack, "POST", PCIE_ZONES, zone_body(HOST1, GPU1, Id="made"))
+        await stack.clock.sleep(1.0)
+        deleting = await begun(stack, "DELETE", f"{PCIE_ZONES}/made")
+        await stack.clock.sleep(1.0)
+        task = await stack.get(going["task"])
+        assert (task["TaskState"], task["TaskMonitor"]) == ("Cancelling", going["monitor"])
+        assert (await stack.ask("GET", going["monitor"])).status == 202
+        await stack.rig.converged()
+        assert (await over(stack, going["monitor"])).status == 404
+        task = await stack.get(going["task"])
+        assert task["TaskState"] == "Cancelled" and "TaskMonitor" not in task
+        assert (await over(stack, deleting["monitor"])).status == 204
+
+
+@in_virtual_time
 async def test_what_only_gives_back_can_not_be_called_off() -> None:
     async with a_stack() as stack:
         zone = await stack.made(PCIE_ZONES, zone_body(HOST1, GPU1))

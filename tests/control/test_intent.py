@@ -32,7 +32,9 @@ OPENED = Operation(
 
 def an_intent(index: FabricIndex, *open_: Operation) -> Intent:
     published: Any = SimpleNamespace(state=SimpleNamespace(index=index))
-    operations: Any = SimpleNamespace(open_of=lambda _fabric: list(open_))
+    operations: Any = SimpleNamespace(
+        open_of=lambda _fabric: list(open_), left_of=lambda _fabric: []
+    )
     return Intent("F", published, operations)
 
 

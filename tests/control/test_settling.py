@@ -92,3 +92,13 @@ def test_a_refused_step_without_a_vppb_is_settled_at_once(settling: Settling) ->
     settling.sent(Sanitize(TARGET), 11.0)
     settling.refused(Sanitize(TARGET))
     assert not settling.unsettled(TARGET)
+
+
+def test_what_the_driver_has_not_given_back_is_under_way() -> None:
+    settling = Settling(0.0)
+    step = Bind(VppbId("s", "1", 0), BindTarget("s", "D1"))
+    settling.sent(step, 1.0)
+    assert settling.under_way() == {step.vppb, step.target}
+    settling.returned(step)
+    assert settling.under_way() == frozenset()
+    assert settling.unsettled(step.vppb)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from redfish_fm.control.verdicts import Look, achieved, described, missing
+from redfish_fm.control.verdicts import Look, achieved, described, is_only_cleaning, missing
 from redfish_fm.fabric.ground import Targets
 from redfish_fm.fabric.model import (
     Allocate,
@@ -31,6 +31,7 @@ VPPB, LD = VppbId("SW", "1", 0), BindTarget("SW", "M1", 3)
 BINDING = Binding("F", "u", "h", VPPB, LD, frozenset({"c"}))
 WHOLE = BindTarget("SW", "D1")
 WHOLE_PORT = BindTarget("SW", "M1")
+OUT = BindTarget("TAKEN OUT", "M1")
 FAR_VPPB, FAR = VppbId("SW", "1", 1), BindTarget("FAR", "M1", 0)
 PART = Allocation("F", LD, 1024, "chunk")
 OPERATION = Operation("1", "/t", OutcomeKind.CREATED, "F", "c", frozenset(), "a", "now")
@@ -204,3 +205,44 @@ def test_a_release_waits_for_no_scrub_of_what_is_in_other_hands() -> None:
     far = replace(other, switch="FAR")
     dark = replace(seen, bindings={**seen.bindings, far: LD}, unreachable=frozenset({"FAR"}))
     assert not achieved(operation, replace(look(), seen=dark))
+
+
+def test_what_its_switch_does_not_have_any_more_is_unbound() -> None:
+    gone = replace(BINDING, vppb=VppbId("SW", "9", 0))
+    elsewhere = replace(BINDING, vppb=VppbId("TAKEN OUT", "1", 0), target=OUT)
+    assert achieved(replace(OPERATION, released=(gone, elsewhere)), look())
+    assert not achieved(replace(OPERATION, released=(gone,)), look(dark=True))
+    silent = look(dark=True, silent="TAKEN OUT")
+    assert not achieved(replace(OPERATION, released=(elsewhere,)), silent)
+
+
+def test_a_part_that_another_manager_has_bound_is_given_up_once_nothing_of_ours_is_open() -> None:
+    operation = replace(OPERATION, freed=(PART,))
+    held = replace(look(part=THERE), foreign=((FAR_VPPB, LD),))
+    assert not achieved(operation, look(part=THERE))
+    assert achieved(operation, held)
+    assert not achieved(operation, replace(held, unsettled=lambda place: place == LD))
+    other = replace(look(part=THERE), foreign=((FAR_VPPB, replace(LD, ld=4)),))
+    assert not achieved(operation, other)
+    assert (held.holder(LD), held.holder(WHOLE_PORT), other.holder(LD)) == (
+        FAR_VPPB,
+        FAR_VPPB,
+        None,
+    )
+
+
+def test_only_cleaning_is_left_when_nothing_is_bound_any_more() -> None:
+    operation = replace(OPERATION, released=(BINDING,), freed=(PART,))
+    dirty = PartState(1024, Media.DIRTY)
+    assert is_only_cleaning(operation, look(part=dirty))
+    assert not is_only_cleaning(operation, look(bound=True, part=dirty))
+    assert not is_only_cleaning(operation, look(part=dirty, open_=(VPPB,)))
+    assert not is_only_cleaning(operation, look(part=dirty, dark=True))
+    assert is_only_cleaning(replace(OPERATION, freed=(PART,)), look(dark=True))
+    assert not is_only_cleaning(replace(operation, allocated=(PART,)), look(part=dirty))
+
+
+def test_what_another_device_does_not_have_is_not_given_back_by_the_first() -> None:
+    operation = replace(OPERATION, freed=(PART,))
+    assert achieved(operation, look())
+    assert not achieved(operation, replace(look(), displaced=frozenset({LD})))

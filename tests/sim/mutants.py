@@ -235,12 +235,12 @@ def fixed_vppb_is_ignored() -> AbstractContextManager[Any]:
 
 def allocate_before_room() -> AbstractContextManager[Any]:
     """A part that is being freed counts as gone when the operation is judged."""
-    return patch.object(verdicts, "_freed", lambda _part, _look: True)
+    return patch.object(verdicts, "is_freed", lambda _part, _look: True)
 
 
 def released_before_scrubbed() -> AbstractContextManager[Any]:
     """A release counts as done while the command that should free it may still fail."""
-    return patch.object(verdicts, "_released", lambda _binding, _look: True)
+    return patch.object(verdicts, "is_released", lambda _binding, _look: True)
 
 
 def groups_do_not_follow() -> AbstractContextManager[Any]:

@@ -36,7 +36,7 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
     RemovalPolicy,
     UnbindOption,
 )
-from redfish_fm.drivers.cxl_fmapi.observing import Uncertain, is_moving
+from redfish_fm.drivers.cxl_fmapi.observing import is_moving
 from redfish_fm.drivers.cxl_fmapi.refusals import SwitchBusy
 from redfish_fm.drivers.cxl_fmapi.switch_commands import BIND, UNBIND
 from redfish_fm.fabric.model import (
@@ -169,11 +169,8 @@ class Applying:
         """Return what is bound now; waits for what is being changed by nobody of us."""
         while True:
             vcss = await self._client.virtual_switches(known.vcss, known.size.vppb_count)
-            try:
-                if not any(is_moving(each) for each in vcss.values()):
-                    return self._switch.bindings(vcss, running=False)
-            except Uncertain as error:
-                raise DriverUnavailable(str(error)) from error
+            if not any(is_moving(each) for each in vcss.values()):
+                return self._switch.bindings(vcss, running=False)
             await self._clock.sleep(self._client.caller.policy.wait_s(1))
 
     async def _check_part(self, target: BindTarget, known: Survey) -> None:

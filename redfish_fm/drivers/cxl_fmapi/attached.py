@@ -32,7 +32,7 @@ from redfish_fm.drivers.cxl_fmapi.doubts import Doubts
 from redfish_fm.drivers.cxl_fmapi.inventories import SwitchPart, part_of, sizes_mib, unknown
 from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.mld_commands import SET_LD_ALLOCATIONS
-from redfish_fm.drivers.cxl_fmapi.observing import Translator, Uncertain, is_moving
+from redfish_fm.drivers.cxl_fmapi.observing import Translator, is_moving
 from redfish_fm.drivers.cxl_fmapi.open_commands import OpenCommands
 from redfish_fm.drivers.cxl_fmapi.places import SwitchPlace
 from redfish_fm.drivers.cxl_fmapi.probing import Probes
@@ -80,13 +80,14 @@ class AttachedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one switch says now. `barrier_s` as in Observation, for this switch alone."""
+    """What one switch says now. `barrier_s` and `busy` as in Observation, for it alone."""
 
     barrier_s: float
     bindings: Mapping[VppbId, BindTarget | None]
     ports: Mapping[PortId, PortState]
     parts: Mapping[BindTarget, PartState]
     qos: Mapping[BindTarget, Qos]
+    busy: frozenset[VppbId]
 
 
 class AttachedSwitch:
@@ -307,7 +308,7 @@ class AttachedSwitch:
                 return await self._look()
         except TimeoutError as error:
             raise DriverUnavailable(f"switch {self.place.id} takes too long to tell") from error
-        except (DriverRejected, DriverUnsupported, Uncertain) as error:
+        except (DriverRejected, DriverUnsupported) as error:
             raise DriverUnavailable(f"switch {self.place.id}: {error}") from error
 
     async def _look(self) -> Sight:
@@ -331,6 +332,10 @@ class AttachedSwitch:
         if moving and not running:
             running = await self._running() is not None
         bindings = self._translator.bindings(vcss, running)
+        busy = self._translator.uncertain(vcss) if moving and running else frozenset[VppbId]()
+        if busy:
+            # Whichever LD it is bound to, or was a moment ago, somebody may write into it.
+            self.contents.forget()
         await self._ask_contents(bindings)
         sight = Sight(
             barrier_s,
@@ -338,6 +343,7 @@ class AttachedSwitch:
             self._translator.ports(ports),
             self._parts(known),
             self._qos(known),
+            busy,
         )
         if not moving and self.survey is known:
             self._last = (ports, vcss), sight
@@ -428,7 +434,7 @@ class AttachedSwitch:
     def bindings(
         self, vcss: Mapping[int, VcsInfo], running: bool
     ) -> dict[VppbId, BindTarget | None]:
-        """Return what these virtual switches have bound. Raises Uncertain."""
+        """Return what these virtual switches have bound."""
         return self._translator.bindings(vcss, running)
 
     def _parts(self, known: Survey) -> dict[BindTarget, PartState]:

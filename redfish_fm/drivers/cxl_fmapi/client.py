@@ -19,40 +19,31 @@ from redfish_fm.drivers.cxl_fmapi.device import DeviceClient
 from redfish_fm.drivers.cxl_fmapi.events import EventRecord
 from redfish_fm.drivers.cxl_fmapi.generic_commands import (
     CLEAR_EVENTS,
-    EFFECTS_LOG,
     GET_EVENTS,
-    GET_LOG,
-    GET_LOGS,
     SET_EVENT_MASK,
-    CommandEffect,
     EventHandles,
     EventMask,
     LogChoice,
-    LogRange,
 )
 from redfish_fm.drivers.cxl_fmapi.identify import Identity
-from redfish_fm.drivers.cxl_fmapi.layouts import layout
 from redfish_fm.drivers.cxl_fmapi.numbers import (
     BindingStatus,
     ConfigurationState,
     EventLog,
     PortOperation,
     ReturnCode,
-    Transfer,
     UnbindOption,
     VcsState,
 )
-from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer, Refused
+from redfish_fm.drivers.cxl_fmapi.refusals import Refused
 from redfish_fm.drivers.cxl_fmapi.switch_commands import (
     BIND,
-    CONFIGURE_PORT,
     CONTROL_PORT,
     GET_PORTS,
     GET_VCSS,
     IDENTIFY_SWITCH,
     UNBIND,
     Bind,
-    PortConfiguration,
     PortControl,
     PortIds,
     PortState,
@@ -80,7 +71,6 @@ _ANSWER_BYTES = 4095
 _EVENT_ROUNDS = 64
 """A log that never runs dry is left alone after so many rounds, until the next time."""
 
-_LOG_PIECE = 512
 _Refusal = Refused | DriverUnsupported
 _BOUND = frozenset(
     {BindingStatus.BOUND_PHYSICAL_PORT, BindingStatus.BOUND_LD, BindingStatus.BOUND_PID}
@@ -264,29 +254,9 @@ class SwitchClient:
         request = PortControl(port, operation)
         await self.caller.change(CONTROL_PORT, request, deadline_s=deadline_s)
 
-    async def read_configuration(self, port: int, address: int) -> int:
-        """Return 4 bytes of the configuration space of a PPB."""
-        request = PortConfiguration(port, address & 0xFF, address >> 8, 0xF, Transfer.READ, 0)
-        return (await self.caller.call(CONFIGURE_PORT, request)).data
-
     def device(self, port: int) -> DeviceClient:
         """Return the device behind a port."""
         return DeviceClient(self.caller, port)
-
-    async def command_effects(self) -> tuple[CommandEffect, ...]:
-        """Return what the switch says it implements. Raises DriverUnsupported where it does not."""
-        logs = (await self.caller.call(GET_LOGS, NOTHING)).logs
-        size = next((each.size for each in logs if each.log == EFFECTS_LOG), 0)
-        form, data = layout(CommandEffect), b""
-        while len(data) < size:
-            piece = min(_LOG_PIECE, size - len(data))
-            request = LogRange(EFFECTS_LOG, len(data), piece)
-            more = (await self.caller.call(GET_LOG, request)).data[:piece]
-            if not more:
-                raise BadAnswer(f"{self.caller.link.name} cuts its log of commands off")
-            data += more
-        whole = len(data) // form.size * form.size
-        return tuple(form.decode(data[at : at + form.size]) for at in range(0, whole, form.size))
 
     async def subscribe(self, logs: Iterable[EventLog]) -> frozenset[int]:
         """Ask to be told of new records; return the logs of which the switch will tell."""

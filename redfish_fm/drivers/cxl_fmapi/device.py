@@ -9,16 +9,12 @@ from redfish_fm.drivers.cxl_fmapi.caller import Caller
 from redfish_fm.drivers.cxl_fmapi.command import NOTHING
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import (
     ADD_CAPACITY,
-    GET_DCD_INFO,
     GET_EXTENTS,
     GET_REGIONS,
     RELEASE_CAPACITY,
-    SET_REGION,
     AddCapacity,
-    DcdInfo,
     ExtentList,
     ExtentQuery,
-    RegionConfiguration,
     RegionQuery,
     Regions,
     ReleaseCapacity,
@@ -30,7 +26,6 @@ from redfish_fm.drivers.cxl_fmapi.generic_commands import (
     BackgroundStatus,
 )
 from redfish_fm.drivers.cxl_fmapi.mld_commands import (
-    CONFIGURE_LD,
     GET_LD_ALLOCATIONS,
     GET_LD_INFO,
     GET_QOS_ALLOCATED,
@@ -43,7 +38,6 @@ from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     SET_QOS_LIMIT,
     LdAllocation,
     LdAllocations,
-    LdConfiguration,
     LdCountRange,
     LdFractions,
     LdInfo,
@@ -51,7 +45,7 @@ from redfish_fm.drivers.cxl_fmapi.mld_commands import (
     NewLdAllocations,
     QosControl,
 )
-from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode, Transfer
+from redfish_fm.drivers.cxl_fmapi.numbers import ReturnCode
 from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer
 
 _LD_MAX = 16
@@ -126,13 +120,6 @@ class DeviceClient:
         request = LdFractions(start, tuple(fractions))
         await self._caller.change(SET_QOS_LIMIT, request, port=self._port)
 
-    async def read_ld_configuration(self, ld: int, address: int) -> int:
-        """Return 4 bytes of the configuration space of an LD. The switch is asked, not the LD."""
-        request = LdConfiguration(
-            self._port, address & 0xFF, address >> 8, 0xF, Transfer.READ, ld, 0
-        )
-        return (await self._caller.call(CONFIGURE_LD, request)).data
-
     async def sanitize(self, ld: int) -> bool:
         """Let an LD overwrite all it has; return whether it is done already."""
         message = await self._caller.send(SANITIZE, NOTHING, port=self._port, ld=ld)
@@ -142,18 +129,10 @@ class DeviceClient:
         """Return how far an LD is with its last background operation."""
         return await self._caller.call(BACKGROUND_STATUS, NOTHING, port=self._port, ld=ld)
 
-    async def dcd_info(self) -> DcdInfo:
-        """Return what the device can do with dynamic capacity."""
-        return await self._caller.call(GET_DCD_INFO, NOTHING, port=self._port)
-
     async def regions(self, host: int) -> Regions:
         """Return the regions of one host."""
         request = RegionQuery(host, _REGIONS_MAX, 0)
         return await self._caller.call(GET_REGIONS, request, port=self._port)
-
-    async def set_region(self, configuration: RegionConfiguration) -> None:
-        """Divide a region anew."""
-        await self._caller.change(SET_REGION, configuration, port=self._port)
 
     async def extents(self, host: int) -> tuple[Extent, ...]:
         """Return all extents of one host, of one moment."""

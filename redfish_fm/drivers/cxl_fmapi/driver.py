@@ -149,6 +149,7 @@ class CxlFmApiDriver:
             frozenset(self.switches.keys() - seen.keys()),
             {part: state for sight in sights for part, state in sight.parts.items()},
             qos={target: qos for sight in sights for target, qos in sight.qos.items()},
+            busy=frozenset().union(*(sight.busy for sight in sights)),
         )
 
     async def apply(self, step: Step, deadline_s: float) -> None:

@@ -49,8 +49,7 @@ class Link:
     """One switch's link. `generation` counts connections: what was known before may be stale.
 
     `keep_alive_type` is the MCTP message type of the command that keeps the link alive: one known
-    switch dies of type 8, so whoever knows better says so. `notices_lost` counts what came while
-    nobody listened.
+    switch dies of type 8, so whoever knows better says so.
     """
 
     def __init__(self, name: str, clock: Clock, policy: LinkPolicy | None = None) -> None:
@@ -58,7 +57,6 @@ class Link:
         self.policy = policy or LinkPolicy()
         self.generation = 0
         self.keep_alive_type = FM_API
-        self.notices_lost = 0
         self.reason = "never connected"
         self.lost_s = -math.inf
         """When a connection was last lost."""
@@ -137,7 +135,6 @@ class Link:
         """Keep a notice of the switch for whoever asks; the oldest give way."""
         if len(self._notices) >= self.policy.notices_max:
             self._notices.popleft()
-            self.notices_lost += 1
         self._notices.append(arrival)
         self._noticed.set()
 

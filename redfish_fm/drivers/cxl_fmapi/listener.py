@@ -11,11 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from redfish_fm.drivers.base import DriverUnavailable
-from redfish_fm.drivers.cxl_fmapi.command import FM_API
-from redfish_fm.drivers.cxl_fmapi.identify import IDENTIFY
 from redfish_fm.drivers.cxl_fmapi.links import Link
 from redfish_fm.drivers.cxl_fmapi.malformed import Malformed
-from redfish_fm.drivers.cxl_fmapi.session import Order, Session
+from redfish_fm.drivers.cxl_fmapi.session import Session
 from redfish_fm.drivers.cxl_fmapi.wires import Arrival, Wire
 
 log = logging.getLogger(__name__)
@@ -25,12 +23,6 @@ Recognise = Callable[[Session], Awaitable[str | None]]
 
 EARLY_NOTICES_MAX = 256
 """Notices kept of a switch that is not recognised yet; the oldest give way."""
-
-
-async def whoever(session: Session, name: str) -> str | None:
-    """Recognise every connection that answers Identify as the one switch there is."""
-    await session.exchange(Order(IDENTIFY.opcode, message_type=FM_API))
-    return name
 
 
 class Listener:
@@ -52,11 +44,6 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._misunderstood = False
         self._serving: set[asyncio.Task[None]] = set()
-
-    @classmethod
-    def for_one(cls, address: tuple[str, int], wire: Callable[[], Wire], link: Link) -> "Listener":
-        """Return a listener whose every caller is the same switch."""
-        return cls(address, wire, {link.name: link}, partial(whoever, name=link.name))
 
     async def start(self) -> None:
         """Listen. Raises OSError when the address can not be had."""

@@ -4,7 +4,7 @@ Of a poll almost nothing is new: what was translated once is taken again where t
 same, so a poll costs little more than reading its answers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from redfish_fm.drivers.cxl_fmapi.capacity import MANAGED_REGION
 from redfish_fm.drivers.cxl_fmapi.discovering import is_upstream
@@ -25,10 +25,6 @@ _GT_PER_LANE = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 
 
 Load = tuple[QosControl | None, int | None]
-
-
-class Uncertain(Exception):
-    """A vPPB is being changed, and nobody knows what it was before."""
 
 
 def is_moving(vcs: VcsInfo) -> bool:
@@ -101,7 +97,7 @@ class Translator:
     ) -> dict[VppbId, BindTarget | None]:
         """Return what each vPPB is bound to; one that is being changed, what it was before.
 
-        `running`: the switch still carries something out. Raises Uncertain.
+        `running`: the switch still carries something out. What is `uncertain` then is not kept.
         """
         found: dict[VppbId, BindTarget | None] = {}
         for number, info in told.items():
@@ -109,9 +105,26 @@ class Translator:
             if known is None or known[0] != info:
                 before = {} if known is None else known[1]
                 known = (info, self._vcs(info, before, running))
-                self._vcss[number] = known
+                if not (running and any(self._unknown(info, before))):
+                    self._vcss[number] = known
             found |= known[1]
         return found
+
+    def uncertain(self, told: Mapping[int, VcsInfo]) -> frozenset[VppbId]:
+        """Return the vPPBs that are being changed, and of which nobody knows what they were."""
+        return frozenset(
+            id_
+            for number, info in told.items()
+            for id_ in self._unknown(info, self._vcss[number][1] if number in self._vcss else {})
+        )
+
+    def _unknown(
+        self, info: VcsInfo, before: Mapping[VppbId, BindTarget | None]
+    ) -> Iterator[VppbId]:
+        for index, vppb in enumerate(info.vppbs):
+            id_ = VppbId(self._switch, str(info.vcs_id), index)
+            if vppb.status == BindingStatus.IN_PROGRESS and id_ not in before:
+                yield id_
 
     def _vcs(
         self, info: VcsInfo, before: Mapping[VppbId, BindTarget | None], running: bool
@@ -124,7 +137,7 @@ class Translator:
             elif id_ in before:
                 found[id_] = before[id_]
             elif running:
-                raise Uncertain(f"vPPB {index} of VCS {vcs} is being bound or unbound")
+                found[id_] = None
             else:
                 # Nothing runs, so it stays like that: what is shown is not free for anybody.
                 found[id_] = self._whole(vppb.port_id)

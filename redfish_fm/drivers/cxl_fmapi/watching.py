@@ -36,36 +36,44 @@ class Bell:
 
     def __init__(self, fabric: str) -> None:
         self._fabric = fabric
-        self._ears: list[asyncio.Queue[str | None]] = []
+        self._ears: list[_Ear] = []
         self._closed = False
 
     def ring(self, switch: str) -> None:
         """Tell whoever watches to look at a switch."""
         for ear in self._ears:
-            if ear.qsize() < _HINTS_MAX:
-                ear.put_nowait(switch)
+            ear.unheard[switch] = None
+            ear.news.set()
 
     def close(self) -> None:
         """End all watches, after the hints that wait."""
         self._closed = True
         for ear in self._ears:
-            ear.put_nowait(None)
+            ear.news.set()
 
     async def hints(self) -> AsyncIterator[Hint]:
-        """Yield hints until closed."""
-        ear: asyncio.Queue[str | None] = asyncio.Queue()
+        """Yield hints until closed, of each switch in the order in which it was rung for first."""
+        ear = _Ear()
         self._ears.append(ear)
         try:
-            while not (self._closed and ear.empty()):
-                switch = await ear.get()
-                if switch is not None:
+            while ear.unheard or not self._closed:
+                if ear.unheard:
+                    switch = next(iter(ear.unheard))
+                    del ear.unheard[switch]
                     yield Hint(self._fabric, switch)
+                else:
+                    ear.news.clear()
+                    await ear.news.wait()
         finally:
             self._ears.remove(ear)
 
 
-_HINTS_MAX = 64
-"""Hints that wait for one who watches; more say no more."""
+class _Ear:
+    """One who watches: the switches that were rung for since it heard of them last."""
+
+    def __init__(self) -> None:
+        self.unheard: dict[str, None] = {}
+        self.news = asyncio.Event()
 
 
 class Listening:

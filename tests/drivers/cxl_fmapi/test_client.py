@@ -16,8 +16,10 @@ from redfish_fm.drivers.base import (
 )
 from redfish_fm.drivers.cxl_fmapi.caller import REMEMBERED_S, CallPolicy
 from redfish_fm.drivers.cxl_fmapi.client import SwitchClient
+from redfish_fm.drivers.cxl_fmapi.command import NOTHING
 from redfish_fm.drivers.cxl_fmapi.dcd_commands import AddCapacity
 from redfish_fm.drivers.cxl_fmapi.events import MLD_PORT
+from redfish_fm.drivers.cxl_fmapi.generic_commands import GET_LOGS
 from redfish_fm.drivers.cxl_fmapi.links import LinkPolicy
 from redfish_fm.drivers.cxl_fmapi.mld_commands import LdAllocation
 from redfish_fm.drivers.cxl_fmapi.numbers import (
@@ -26,10 +28,12 @@ from redfish_fm.drivers.cxl_fmapi.numbers import (
     EventLog,
     PortOperation,
     ReturnCode,
+    Transfer,
     UnbindOption,
 )
 from redfish_fm.drivers.cxl_fmapi.refusals import BadAnswer, Refused, SwitchBusy
 from redfish_fm.drivers.cxl_fmapi.session import NoAnswer
+from redfish_fm.drivers.cxl_fmapi.switch_commands import CONFIGURE_PORT, PortConfiguration
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, PACKETS, Asked, Peer, Reply, always
 from tests.drivers.cxl_fmapi.peer_switch import (
     BUSY,
@@ -44,6 +48,7 @@ from tests.virtual_time import in_virtual_time
 
 SHORT_IDENTITY = struct.pack("<4H4xBB", 0x1DC5, 0xF000, 0, 0, 10, 0)[:14]
 POLICY = LinkPolicy(keep_alive_s=1e6)
+READING = PortConfiguration(3, 0, 0, 0xF, Transfer.READ, 0)
 PATIENT = CallPolicy(wait_s_first=5, wait_s_max=5)
 
 
@@ -583,7 +588,7 @@ async def test_what_a_switch_lacks_is_asked_twice_for_an_answer_may_be_damaged()
     async with client_of(state) as (client, _):
         for _ in range(3):
             with pytest.raises(DriverUnsupported):
-                await client.command_effects()
+                await client.caller.call(GET_LOGS, NOTHING)
         assert state.commands.count(0x0400) == 2
 
 
@@ -614,11 +619,11 @@ async def test_denials_are_believed_in_a_row_only() -> None:
 async def test_a_switch_that_forgets_a_command_for_good_is_believed_in_the_end() -> None:
     state = SwitchState()
     async with client_of(state) as (client, peer):
-        await client.read_configuration(3, 0)
+        await client.caller.call(CONFIGURE_PORT, READING)
         peer.answers[0x5103] = lambda _: Reply(UNSUPPORTED)
         for kind in (BadAnswer, BadAnswer, BadAnswer, DriverUnsupported, DriverUnsupported):
             with pytest.raises(kind):
-                await client.read_configuration(3, 0)
+                await client.caller.call(CONFIGURE_PORT, READING)
         assert client.caller.lacks(0x5103)
 
 
@@ -723,12 +728,10 @@ async def test_what_does_not_fit_the_wire_is_rejected_unsent() -> None:
 
 
 @in_virtual_time
-async def test_a_port_is_controlled_and_read() -> None:
+async def test_a_port_is_controlled() -> None:
     async with client_of(SwitchState()) as (client, peer):
         await client.control_port(3, PortOperation.RESET_PPB)
         assert peer.asked[-1].payload == bytes((3, 2))
-        assert await client.read_configuration(3, 0x234) == 0x34 | 0xF2 << 8
-        assert peer.asked[-1].payload == bytes((3, 0x34, 0xF2, 0, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize(
@@ -877,28 +880,6 @@ async def test_a_log_that_never_runs_dry_is_left_alone() -> None:
         batch = await client.events(EventLog.FAILURE)
         assert [each.handle for each in batch.records] == [1, 2]
         assert state.commands.count(0x0100) == 64
-
-
-@in_virtual_time
-async def test_a_switch_tells_what_it_implements() -> None:
-    state = SwitchState()
-    effects = b"".join(struct.pack("<HH", opcode, 0) for opcode in range(0x5100, 0x5200))
-    log = UUID("0da9c0b5-bf41-4b78-8f79-96b1623b3f17").bytes
-
-    def piece(asked: Asked) -> Reply:
-        offset, length = struct.unpack_from("<II", asked.payload, 16)
-        return Reply(payload=effects[offset : offset + length])
-
-    state.do_0400 = always(  # type: ignore[attr-defined]
-        payload=struct.pack("<H6x16sI", 1, log, len(effects))
-    )
-    state.do_0401 = piece  # type: ignore[attr-defined]
-    async with client_of(state) as (client, _):
-        found = await client.command_effects()
-        assert [each.opcode for each in found] == list(range(0x5100, 0x5200))
-        state.do_0401 = always()  # type: ignore[attr-defined]
-        with pytest.raises(BadAnswer, match="cuts its log"):
-            await client.command_effects()
 
 
 def test_the_codes_of_this_peer_are_those_of_the_standard() -> None:

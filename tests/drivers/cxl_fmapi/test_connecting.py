@@ -7,6 +7,9 @@ from redfish_fm.clocks import SystemClock
 from redfish_fm.drivers.cxl_fmapi.connecting import Connections
 from redfish_fm.drivers.cxl_fmapi.links import LinkPolicy
 from redfish_fm.drivers.cxl_fmapi.places import Framing, LinkKind, SwitchPlace
+from tests.drivers.cxl_fmapi.peer_switch import SwitchState
+from tests.drivers.cxl_fmapi.rigs import world
+from tests.virtual_time import in_virtual_time
 
 AT_ONCE = LinkPolicy(again_s_first=0.001, again_s_max=0.01)
 
@@ -38,3 +41,11 @@ async def test_a_taken_address_is_said_once_and_listened_at_once_it_is_free(capl
     assert connections.port_of("s1") == address[1]
     assert caplog.text.count("nobody can dial in at 127.0.0.1") == 1
     await connections.close()
+
+
+@in_virtual_time
+async def test_a_switch_that_dials_in_is_asked_on_the_message_type_that_harms_none() -> None:
+    async with world(SwitchState(), link=LinkKind.FM_LISTEN) as made:
+        await made.observed()
+        first = made.peers["sw0"].asked[0]
+        assert (first.opcode, first.message_type) == (1, 7)

@@ -15,7 +15,7 @@ from redfish_fm.drivers.base import (
 from redfish_fm.drivers.cxl_fmapi.attached import AttachedPolicy
 from redfish_fm.drivers.cxl_fmapi.places import LinkKind
 from redfish_fm.drivers.cxl_fmapi.watching import REST_S
-from redfish_fm.fabric.model import Bind, BindTarget, PortId, PortState, Unbind, VppbId
+from redfish_fm.fabric.model import Bind, BindTarget, Media, PortId, PortState, Unbind, VppbId
 from tests.drivers.cxl_fmapi.peer import FRAMES, IDENTITY, Asked, Peer, Reply
 from tests.drivers.cxl_fmapi.peer_switch import INTERNAL, UNSUPPORTED, SwitchState
 from tests.drivers.cxl_fmapi.rigs import LATE_MAX_S, SHORT_IDENTITY, World, world
@@ -27,6 +27,8 @@ BIND = 0x5201
 GET_EVENTS, SUBSCRIBE, NOTIFICATION = 0x0100, 0x0105, 0x0106
 ABORT = 0x0005
 LOGS = 5
+RUNS, ENDED = b"\x65\x00\x01\x52" + bytes(4), b"\xc8\x00\x01\x52" + bytes(4)
+"""What the Background Operation Status says of a bind."""
 
 
 def ld(number: int) -> BindTarget:
@@ -493,16 +495,42 @@ async def test_a_switch_that_dials_in_anew_is_asked_to_tell_again() -> None:
 
 
 @in_virtual_time
-async def test_14_a_vppb_that_is_being_changed_after_a_start_is_waited_for() -> None:
-    state = SwitchState(vppbs={(0, 0): (1, 0, 0)}, status=b"\x65\x00\x01\x52" + bytes(4))
+async def test_14_a_vppb_that_is_being_changed_after_a_start_is_busy_and_hides_nothing() -> None:
+    state = SwitchState(vppbs={(0, 0): (1, 0, 0), (1, 1): (3, 5, 2)}, status=RUNS)
     async with world(state) as made:
-        await made.clock.sleep(0.2)
         for _ in range(5):
-            with pytest.raises(DriverUnavailable, match="being bound or unbound"):
-                await made.driver.observe()
+            seen = await made.observed()
+            assert (seen.busy, seen.bindings[OTHER]) == ({FREE}, ld(2))
+            assert seen.barrier_s < 0
             await made.clock.sleep(0.2)
-        state.vppbs[0, 0], state.status = (2, 3, 0xFF), b"\xc8\x00\x01\x52" + bytes(4)
-        assert (await made.observed()).bindings[FREE] == SLD
+        with pytest.raises(DriverUnavailable):
+            await bind(made, VppbId("sw0", "1", 2), SLD, left_s=5.0)
+        assert sent(state, BIND) == 0
+        state.vppbs[0, 0], state.status = (2, 3, 0xFF), ENDED
+        seen = await made.observed()
+        assert (seen.busy, seen.bindings[FREE]) == (frozenset(), SLD)
+
+
+@in_virtual_time
+async def test_14_what_a_vppb_was_before_it_is_changed_is_what_it_shows() -> None:
+    state = SwitchState(vppbs={(0, 0): (2, 3, 0xFF)})
+    async with world(state) as made:
+        await made.observed()
+        state.vppbs[0, 0], state.status = (1, 0, 0), RUNS
+        seen = await made.observed()
+        assert (seen.busy, seen.bindings[FREE]) == (frozenset(), SLD)
+
+
+@in_virtual_time
+async def test_14_nothing_counts_as_clean_while_nobody_knows_what_a_vppb_is_bound_to() -> None:
+    state = SwitchState(vppbs={(0, 0): (1, 0, 0)}, status=RUNS)
+    async with world(state) as made:
+        await made.observed()
+        contents = made.driver.switches["sw0"].contents
+        contents.begun((5, 0))
+        contents.ended((5, 0), clean=True)
+        await made.observed()
+        assert contents.media((5, 0)) is Media.DIRTY
 
 
 @in_virtual_time
