@@ -32,6 +32,7 @@ from redfish_fm.store.base import Store, StoredState
 CLOSE_TIMEOUT_S = 2.0
 """How long a stop waits for what is in flight before it lets go."""
 _OPERATIONS = frozenset({Space.OPERATION})
+_COMMANDS = frozenset({Space.BINDING, Space.OPERATION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ class Kernel:
             fabric, driver, self.writer, self.published, self.operations, self._clock, policy
         )
         self.writer.on_publish.add(loop.published)
+        self.writer.on_publish.add(loop.commanded, spaces=_COMMANDS)
         return loop
 
     def rebase(self, base: Base) -> None:
@@ -149,6 +151,7 @@ class Kernel:
         loop, task = self.loops.pop(fabric), self._looking.pop(fabric, None)
         del self._drivers[fabric]
         self.writer.on_publish.remove(loop.published)
+        self.writer.on_publish.remove(loop.commanded)
         loop.leave()
         if task is not None:
             task.cancel()

@@ -156,10 +156,13 @@ class FabricLoop:
         self._wake.set()
 
     def published(self, changes: Sequence[Change]) -> None:
-        """Wake if any of these changes concerns this fabric's hardware."""
+        """Note what these changes let look otherwise."""
         for change in changes:
             self._observed.touched(change.edits)
         self._announcer.published(changes)
+
+    def commanded(self, changes: Sequence[Change]) -> None:
+        """Wake if any of these changes, of operations or bindings, concerns this fabric."""
         self._take_up_resets(changes)
         if any(self._concerns_hardware(edit) for change in changes for edit in change.edits):
             self.wake()
