@@ -16,7 +16,7 @@ from redfish_fm.mapping.event_service import TEST_MESSAGE, submitted, tried
 from redfish_fm.mapping.event_states import causes, has_health, states_told
 from redfish_fm.mapping.subscriptions import is_stream
 from redfish_fm.redfish.changes import FeedEntry, FeedOp, FeedRecord
-from redfish_fm.redfish.events import Event, kind_of, made_event
+from redfish_fm.redfish.events import Event, EventKind, kind_of, made_event
 from redfish_fm.redfish.registries import Registries
 
 FIRST_LOOK = "discover"
@@ -62,6 +62,7 @@ class EventSource:
         self._registries = registries
         self._type_of = type_of
         self._document = document
+        self._known: dict[str, tuple[str, str, EventKind]] = {}
 
     def events_of(self, record: FeedRecord) -> tuple[Event, ...]:
         """Return the events of a record, numbered from 1."""
@@ -75,8 +76,7 @@ class EventSource:
             # All of one cause, as most are.
             group = 1 if len(told) > 1 else 0
             return tuple(
-                self._event(record, number, each, group)
-                for number, each in enumerate(told, start=1)
+                [self._event(record, number, each, group) for number, each in enumerate(told, 1)]
             )
         firsts: dict[str, int] = {}
         groups = [firsts.setdefault(each.origin, number) for number, each in enumerate(told, 1)]
@@ -110,21 +110,28 @@ class EventSource:
             yield from states_told(entry, name, self._document, first)
 
     def _event(self, record: FeedRecord, number: int, told: Told, group: int) -> Event:
-        row = self._registries.info(told.message.key)
+        key = told.message.key
+        severity, resolution, kind = self._known.get(key) or self._words(key)
         return Event(
             record.seq,
             number,
             told.message,
-            row.severity,
+            severity,
             told.origin,
             told.origin_type,
             record.time_s,
-            told.kind or kind_of(told.message.key, row.severity),
+            told.kind or kind,
             record.seq * GROUPS + group if group else 0,
-            row.resolution,
+            resolution,
             told.specific,
             told.gone,
         )
+
+    def _words(self, key: str) -> tuple[str, str, EventKind]:
+        """Return Severity, Resolution and EventType of a message; there are few, told often."""
+        row = self._registries.info(key)
+        found = self._known[key] = row.severity, row.resolution, kind_of(key, row.severity)
+        return found
 
 
 def _causes(entry: FeedEntry) -> bool:
