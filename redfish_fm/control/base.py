@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from redfish_fm.fabric.index import FabricIndex
+from redfish_fm.fabric.values import Zone
 from redfish_fm.mapping.documents import Handed, RawDocuments
 from redfish_fm.mapping.domain import Value, apply_value, read_value, type_name
 from redfish_fm.mapping.facts import Facts
@@ -27,14 +28,18 @@ Link = tuple[str, str]
 
 
 class Reading(NamedTuple):
-    """What a wanted document says: links it causes, collections it is in, what it means."""
+    """What a wanted document says: links it causes, collections it is in, what it means.
+
+    `alone`: nothing but itself and its collections shows anything else because of it.
+    """
 
     links: frozenset[Link]
     collections: tuple[str, ...]
     value: Value | None
+    alone: bool = False
 
 
-NOTHING = Reading(frozenset(), (), None)
+NOTHING = Reading(frozenset(), (), None, alone=True)
 """What a document says that is not there."""
 
 decode_document = msgspec.json.Decoder(dict[str, Any]).decode
@@ -52,6 +57,10 @@ _READINGS_MAX = 256
 def type_name_of(document: Mapping[str, Any]) -> str:
     """Return the unversioned type of a document: "Zone" for "#Zone.v1_6_3.Zone"."""
     return type_name(document)
+
+
+def _is_empty_zone(value: Value) -> bool:
+    return isinstance(value, Zone) and not value.endpoints
 
 
 def parent_of(uri: str) -> str:
@@ -173,10 +182,13 @@ class Base:
         if found is None:
             document = decode_document(raw)
             name = type_name_of(document)
+            links = frozenset(forward_links(name, document, self.facts.port_aliases))
+            value = read_value(uri, document, self.facts)
             found = Reading(
-                frozenset(forward_links(name, document, self.facts.port_aliases)),
+                links,
                 (parent_of(uri), *further_collections(name, document)),
-                read_value(uri, document, self.facts),
+                value,
+                not links and (value is None or _is_empty_zone(value)),
             )
             if len(self._recently_read) >= _READINGS_MAX:
                 self._recently_read.clear()

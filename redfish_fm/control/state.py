@@ -179,21 +179,27 @@ class WantedState:
         uri = edit.key
         pre = NOTHING if edit.pre is None else self._read(uri, edit.pre)
         post = NOTHING if edit.post is None else self._read(uri, edit.post)
-        relinked = set()
-        if pre.links or post.links:
-            relinked = self._relink(uri, pre.links, post.links)
-        touched = {uri, *relinked}
-        apply_value(self.index, pre.value, post.value)
-        values = (pre.value, post.value)
-        meant = endpoints_meant(self.index, *values)
-        concerned = relinked | meant if meant else relinked
-        if concerned or isinstance(pre.value, _COMPOSING) or isinstance(post.value, _COMPOSING):
-            touched |= self._blocks(concerned, *values)
-            touched |= self._of_systems(*values)
+        touched = {uri}
+        if pre.alone and post.alone:
+            apply_value(self.index, pre.value, post.value)
+        else:
+            touched |= self._apply_meaning(uri, pre, post)
         if (edit.pre is None) != (edit.post is None):
             for collection in (*pre.collections, *post.collections):
                 self._join(collection, uri, edit.post is not None)
                 touched.add(collection)
+        return touched
+
+    def _apply_meaning(self, uri: str, pre: Reading, post: Reading) -> set[str]:
+        """Follow what a document means to others; return who shows something else by that."""
+        relinked = self._relink(uri, pre.links, post.links)
+        apply_value(self.index, pre.value, post.value)
+        values = (pre.value, post.value)
+        meant = endpoints_meant(self.index, *values)
+        touched = relinked | meant
+        if touched or isinstance(pre.value, _COMPOSING) or isinstance(post.value, _COMPOSING):
+            touched = relinked | self._blocks(touched, *values)
+            touched |= self._of_systems(*values)
         return touched
 
     def _read(self, uri: str, raw: bytes) -> Reading:

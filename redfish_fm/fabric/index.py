@@ -144,7 +144,9 @@ class FabricIndex(CompositionIndex):
         if zone.zone_type is ZoneType.DEFAULT:
             self._defaults_in.add((zone.fabric,), zone.id)
         self.work += 1 + len(zone.endpoints) + len(zone.zones)
-        self._refresh(zone.id)
+        # Many zones are made empty and filled later: those have no effect, and had none.
+        if zone.endpoints or zone.id in self._effects:
+            self._refresh(zone.id)
 
     def remove_zone(self, zone_id: str) -> None:
         """Forget a zone and what it grants; unknown ones are ignored."""

@@ -39,6 +39,11 @@ _PATHS = {
     for name, rows in FORWARD.items()
 }
 
+_IN_LINKS = frozenset(
+    name for name, rows in _PATHS.items() if all(path[0] == "Links" for path, _ in rows)
+)
+"""Types with all of their links under Links, where most have none when they are made."""
+
 INVERSE: dict[str, tuple[str, ...]] = {
     "Endpoint": ("Zones", "Connections", "AddressPools"),
     "EndpointGroup": ("Connections",),
@@ -112,6 +117,8 @@ def forward_links(
     """
     found: dict[tuple[str, str], None] = {}
     links = document.get("Links")
+    if type_name in _IN_LINKS and type(links) is dict and not any(links.values()):
+        return iter(())
     for path, pointer in _PATHS.get(type_name, ()):
         if path[0] == "Links" and (not links or _lacks(links, path[1])):
             continue
