@@ -59,10 +59,6 @@ def type_name_of(document: Mapping[str, Any]) -> str:
     return type_name(document)
 
 
-def _is_empty_zone(value: Value) -> bool:
-    return isinstance(value, Zone) and not value.endpoints
-
-
 def parent_of(uri: str) -> str:
     """Return the URI one segment up."""
     return uri.rsplit("/", 1)[0]
@@ -188,7 +184,7 @@ class Base:
                 links,
                 (parent_of(uri), *further_collections(name, document)),
                 value,
-                not links and (value is None or _is_empty_zone(value)),
+                not links and (value is None or isinstance(value, Zone)),
             )
             if len(self._recently_read) >= _READINGS_MAX:
                 self._recently_read.clear()

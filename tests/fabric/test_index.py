@@ -157,6 +157,18 @@ def test_every_change_costs_the_same_at_100_000_endpoints() -> None:
     assert small == big
 
 
+def test_a_zone_that_is_emptied_gives_access_to_nothing_any_more() -> None:
+    index = a_fabric()
+    empty = index.snapshot()
+    index.put_zone(zone("z1"))
+    emptied = index.snapshot()
+    assert emptied != empty
+    index.put_zone(zone("z1", "I1", "T-D1"))
+    assert index.snapshot() != emptied
+    index.put_zone(zone("z1"))
+    assert index.snapshot() == emptied
+
+
 def test_an_ld_and_its_mld_count_for_each_other_and_two_lds_do_not() -> None:
     index = a_fabric()
     index.put_zone(zone("z1", "I1", "T-M1.0"))
