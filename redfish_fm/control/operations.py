@@ -243,7 +243,8 @@ class Operations:
 
         def prepare(tip: TipView) -> Draft:
             current = tip.state.operations.get(operation.id)
-            if current is None or not current.grants:
+            if current is None or not current.open or not current.grants:
+                # It ended while another fabric of it was judged.
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
             return self._stopping(tip, current, OperationState.EXCEPTION, reasons, fabric)
 

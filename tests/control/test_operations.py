@@ -89,6 +89,20 @@ async def test_a_refusal_by_hardware_is_told_only_once_it_is_taken_back_durably(
 
 
 @in_virtual_time
+async def test_what_has_ended_meanwhile_is_not_taken_back() -> None:
+    async with running_kernel(sync_budget_s=0.0) as rig:
+        outcome = await rig.zone(pcie("host1-1"), pcie("gpu1"))
+        (running,) = rig.published.state.operations.values()
+        await rig.converged()
+        before = rig.published.seq
+        await rig.kernel.operations.take_back(running, (messages.operation_failed(),), "PCIe")
+        assert rig.published.seq == before
+        assert rig.published.exists(outcome.uri)
+        (ended,) = rig.published.state.operations.values()
+        assert ended.state is OperationState.COMPLETED
+
+
+@in_virtual_time
 async def test_a_client_that_went_away_leaves_its_operation_to_end_by_itself() -> None:
     async with running_kernel(policy=PATIENT) as rig:
         rig.faults().next_apply(None, Slow(2.0))
