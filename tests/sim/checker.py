@@ -64,6 +64,9 @@ class Checker:
         self.failed = asyncio.Event()
         self.mirror = WantedState(self.base)
         self.stopped: set[str] = set()
+        self.left: set[BindTarget] = set()
+        """Parts of Tasks that ended before these were given back, and said so: they were called
+        off, or told that another manager has them."""
         self.away_since_s: dict[PortId, float] = {}
         """Since when each look of this process says that no device is there."""
         self._makers: dict[str, Change] = {}
@@ -127,7 +130,7 @@ class Checker:
 
     def _nothing_unexplained(self) -> None:
         known = self.wanted() | self.releasing()
-        parts = {*self.mirror.index.allocations, *self.freeing()}
+        parts = {*self.mirror.index.allocations, *self.freeing(), *self.left}
         for plant in self.plants:
             for place in plant.held().items():
                 if place not in known and plant.is_ours(place[0]):
@@ -263,6 +266,8 @@ class Checker:
     def _operation_moved(self, edit: Edit) -> None:
         before = decode_operation(edit.pre or b"")
         after = None if edit.post is None else decode_operation(edit.post)
+        if after is not None and _leaves(before, after):
+            self.left |= {part.target for part in after.freed}
         if after is not None and after.state is OperationState.STOPPING:
             if before.state is OperationState.RUNNING:
                 self._taken_back(before)
@@ -415,6 +420,12 @@ def _links(value: Any) -> Iterator[str]:
     for kind in ("MemoryChunk", "MemoryRegion", "Volume"):
         for row in value.get(f"{kind}Info") or ():
             yield row[kind]["@odata.id"]
+
+
+def _leaves(before: Operation, after: Operation) -> bool:
+    """Return whether an operation ends, or is about to, without all that it is to give back."""
+    called_off = after.called_off and before.open and not after.open and not before.called_off
+    return called_off or any(each.key == "RedfishFM.CapacityLeft" for each in after.messages)
 
 
 def describe(edit: Edit) -> str:

@@ -199,7 +199,8 @@ class Disorder:
             for target, has in exist.items():
                 part = checker.mirror.index.allocations.get(target)
                 other = part is not None and has != (part.size_mib, part.shareable)
-                if (target not in parts or other) and not plant.is_honest(target):
+                left = target in checker.left
+                if (target not in parts or other) and (left or not plant.is_honest(target)):
                     # It takes a while to sanitize: he comes again.
                     _strike(plant, [*_unbinds(plant, target), Sanitize(target), Deallocate(target)])
             for target in checker.mirror.index.allocations:
