@@ -260,11 +260,10 @@ class Operations:
             if current is None or not current.open:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
             after = replace(
-                current,
+                with_messages(current, reasons, ""),
                 state=OperationState.EXCEPTION,
                 ended=date_time(self._clock.wall_s()),
                 percent=100,
-                messages=(*current.messages, *reasons),
             )
             edits = (*self._edits(tip, current, after), *self._surplus(tip))
             return Draft(OutcomeKind.CHANGED, operation.uri, edits)
@@ -296,8 +295,7 @@ class Operations:
             current = tip.state.operations.get(operation.id)
             if current is None or not current.open:
                 return Draft(OutcomeKind.NO_OPERATION, operation.uri)
-            new = tuple(each for each in reasons if each not in current.messages)
-            after = replace(with_messages(current, new, ""), left=current.left | left)
+            after = replace(with_messages(current, reasons, ""), left=current.left | left)
             return Draft(OutcomeKind.CHANGED, operation.uri, self._edits(tip, current, after))
 
         await self._writer.submit(prepare, ACTOR)
@@ -361,11 +359,10 @@ class Operations:
         """Return the draft that ends an operation whatever is left to do of it."""
         running = operation.state is OperationState.RUNNING
         after = replace(
-            operation,
+            with_messages(operation, reasons, ""),
             state=OperationState.CANCELLED if running else operation.ended_state,
             ended=date_time(self._clock.wall_s()),
             percent=100,
-            messages=(*operation.messages, *reasons),
             called_off=True,
         )
         edits = (*self._edits(tip, operation, after), *self._surplus(tip))

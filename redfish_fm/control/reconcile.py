@@ -37,6 +37,7 @@ from redfish_fm.fabric.audit import audit
 from redfish_fm.fabric.binding import Plan
 from redfish_fm.fabric.model import BindTarget, Observation, Place, Step, VppbId
 from redfish_fm.fabric.values import Violation
+from redfish_fm.mapping.awaited import not_observed
 from redfish_fm.mapping.observed import ObservedFabric
 from redfish_fm.mapping.operations import Operation, OperationState, still_wanted
 from redfish_fm.mapping.sights import FabricSight
@@ -55,7 +56,8 @@ FIRST_POLL_S = 0.01
 class Policy:
     """How one fabric is looked after. All times in seconds of the service clock.
 
-    `operation_s`: how long grants may stay unobserved before they are taken back.
+    `operation_s`: how long grants may stay unobserved before they are taken back, and releases
+    before it is told.
     """
 
     observe_interval_s: float = 1.0
@@ -91,7 +93,7 @@ class FabricLoop:
         self._intent = Intent(fabric, published, operations)
         self._poll_s = FIRST_POLL_S
         self._since_s: dict[str, float] = {}
-        self._waits = Waits(fabric, published, clock)
+        self._waits = Waits(fabric, published, clock, policy.operation_s)
         self._observed = ObservedFabric(fabric, published.statuses)
         self._wake = asyncio.Event()
         self._said: str | None = None
@@ -255,6 +257,7 @@ class FabricLoop:
         await self._resets.judge(self._intent.resets(), seen)
         await self._judge_operations(seen, shown.foreign)
         todo = self._plan(seen)
+        self._steps.planned(todo.steps)
         steps = [step for step in todo.steps if self._steps.ready(step)]
         for step in steps:
             self._steps.start(step, self._tasks)
@@ -382,7 +385,8 @@ class FabricLoop:
     async def _judge(self, operation: Operation, look: Look, refused: Mapping[Step, str]) -> None:
         mine = operation.part(self.fabric)
         told = self._told(operation, grant_steps(mine), refused)
-        if operation.grants and not still_wanted(self._published.state.index, operation):
+        state = self._published.state
+        if operation.grants and not still_wanted(state.index, operation, state.is_written):
             await self._operations.abandon(operation)
         elif told:
             await self._operations.take_back(operation, told, self.fabric)
@@ -421,7 +425,7 @@ class FabricLoop:
         return tuple(self._message(operation, step, refused[step]) for step in found)
 
     def _unobserved(self, operation: Operation, look: Look) -> tuple[Message, ...]:
-        reason = f"not observed within {self._policy.operation_s:g} s"
+        reason = not_observed(self._policy.operation_s)
         named = (self._message(operation, step, reason) for step in missing(operation, look))
         return (messages.operation_timeout(), *named)
 

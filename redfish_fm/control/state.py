@@ -278,6 +278,10 @@ class WantedState:
             return document
         return merge(document, msgspec.json.decode(overlay))
 
+    def is_written(self, uri: str) -> bool:
+        """Return whether clients wrote a document or an overlay at `uri`, whoever serves that."""
+        return any(uri in self.spaces[each] for each in (Space.DOCUMENT, Space.OVERLAY))
+
     def is_wanted(self, uri: str) -> bool:
         """Return whether `uri` lives in DOCUMENT space."""
         return uri in self._documents

@@ -7,13 +7,13 @@ switch refused. Decides nothing: what to do next is planned from observations on
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.backoff import Backoff
 from redfish_fm.control.settling import Settling
 from redfish_fm.drivers.base import Driver, DriverRejected, DriverUnavailable, DriverUnsupported
-from redfish_fm.fabric.model import Step
+from redfish_fm.fabric.model import Step, places
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +38,23 @@ class Steps:
         self._timeout_s = timeout_s
         self._finished = finished
         self._backoff = Backoff(clock)
+        self._accepted: set[Step] = set()
         self.settling = Settling(clock.now_s())
         self.refused: dict[Step, str] = {}
         self.rejected = 0
         self.unknown = 0
         self.calls: Counter[tuple[str, str]] = Counter()
         """Calls of the driver by kind of step and outcome."""
+
+    def planned(self, steps: Collection[Step]) -> None:
+        """Hear what is to be done now: what was accepted, settled, and is not among it is done.
+
+        What is among it was accepted in vain, and is not asked for again and again at full speed.
+        """
+        for step in self._accepted.difference(steps):
+            if not any(map(self.settling.unsettled, places(step))):
+                self._accepted.discard(step)
+                self._backoff.succeeded(step)
 
     def ready(self, step: Step) -> bool:
         """Return whether a step may be tried now."""
@@ -80,7 +91,9 @@ class Steps:
         else:
             self._count(step, "ok")
             self.settling.returned(step)
-            self._backoff.succeeded(step)
+            self._accepted.add(step)
+            # Until it is seen done: acceptance is no proof.
+            self._backoff.failed(step)
         self._finished()
 
     def _is_unknown(self, step: Step) -> None:

@@ -117,6 +117,16 @@ def missing(operation: Operation, look: Look) -> tuple[Step, ...]:
     return tuple(step for step in grant_steps(operation) if not _is_seen(step, look.seen))
 
 
+def owed(operation: Operation, look: Look) -> Iterator[Step]:
+    """Yield the releasing steps that are still to be observed; of a release, the next one."""
+    for each in operation.released:
+        if not is_released(each, look):
+            bound = look.unsettled(each.vppb) or not _unbound(each, look)
+            yield Unbind(each.vppb, each.target) if bound else Sanitize(each.target)
+    yield from (Deallocate(each.target) for each in operation.freed if not is_freed(each, look))
+    yield from (_step_of(each) for each in operation.restoring if not is_restored(each, look))
+
+
 def _is_seen(step: Step, seen: Observation) -> bool:
     # A vPPB is told by its own switch, whichever switch its target is behind.
     place = step.vppb if isinstance(step, Bind) else step.target

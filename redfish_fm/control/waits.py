@@ -1,17 +1,28 @@
 """What open operations wait for that is not this service's to end, and for how long already.
 
 Everything that a Task waits for in that way is told in its Messages: once for each reason, and only
-when it lasts, for most of it is over before anybody has read it. Decides nothing of how operations
-end (control.verdicts, control.reconcile).
+when it lasts, for most of it is over before anybody has read it. Where nothing is in the way and
+hardware still does not do what it took, that is the reason. Decides nothing of how operations end
+(control.verdicts, control.reconcile).
 """
 
+import math
 from collections.abc import Iterator
 
 from redfish_fm.clocks import Clock
 from redfish_fm.control.published import Published
-from redfish_fm.control.verdicts import Look, is_freed, is_released, is_restored, missing
+from redfish_fm.control.verdicts import Look, described, missing, owed
 from redfish_fm.fabric.ground import silent
-from redfish_fm.fabric.model import Bind, BindTarget, Media, Observation, VppbId
+from redfish_fm.fabric.model import (
+    Bind,
+    BindTarget,
+    Media,
+    Observation,
+    SetQos,
+    Step,
+    Unbind,
+    VppbId,
+)
 from redfish_fm.mapping.awaited import Awaited
 from redfish_fm.mapping.operations import Operation
 from redfish_fm.redfish.errors import Message
@@ -22,31 +33,42 @@ which is after the sync budget (5 s unless configured)."""
 
 
 class Waits:
-    """The waits of one fabric. Times are those of the service clock."""
+    """The waits of one fabric. Times are those of the service clock.
 
-    def __init__(self, fabric: str, published: Published, clock: Clock) -> None:
+    `unheeded_s`: how long hardware may take for a step that nothing is in the way of.
+    """
+
+    def __init__(
+        self, fabric: str, published: Published, clock: Clock, unheeded_s: float = math.inf
+    ) -> None:
         self._fabric = fabric
         self._published = published
         self._clock = clock
-        self._since_s: dict[str, dict[Message, float]] = {}
+        self._unheeded_s = unheeded_s
+        self._due_s: dict[str, dict[Message, float]] = {}
 
     def lasting(self, operation: Operation, mine: Operation, look: Look) -> tuple[Message, ...]:
         """Return what an operation has waited for long enough; `mine` is its part of the fabric."""
-        now_s, before = self._clock.now_s(), self._since_s.get(operation.id, {})
         words = Awaited(self._published.base.facts, self._fabric)
-        found = {each: before.get(each, now_s) for each in awaited(mine, look, words)}
-        self._since_s[operation.id] = found
+        lasting_s = dict.fromkeys(awaited(mine, look, words), LASTING_S)
+        for step in unheeded(mine, look, words):
+            told = words.unheeded(described(step), step.target, self._unheeded_s)
+            lasting_s[told] = self._unheeded_s
+        now_s, before = self._clock.now_s(), self._due_s.get(operation.id, {})
+        self._due_s[operation.id] = {
+            each: before.get(each, now_s + after_s) for each, after_s in lasting_s.items()
+        }
         return self.told(operation.id)
 
     def told(self, operation_id: str) -> tuple[Message, ...]:
         """Return what an operation waited for long enough when it was last judged."""
-        now_s, found = self._clock.now_s(), self._since_s.get(operation_id, {})
-        return tuple(each for each, since_s in found.items() if now_s - since_s >= LASTING_S)
+        now_s, found = self._clock.now_s(), self._due_s.get(operation_id, {})
+        return tuple(each for each, due_s in found.items() if now_s >= due_s)
 
     def keep(self, operations: set[str]) -> None:
         """Forget all operations but these, by id."""
-        for gone in self._since_s.keys() - operations:
-            del self._since_s[gone]
+        for gone in self._due_s.keys() - operations:
+            del self._due_s[gone]
 
     def left_behind(self, mine: Operation, look: Look) -> tuple[Message, ...]:
         """Return what an operation that is over could not give back, as others have it now."""
@@ -68,17 +90,19 @@ def awaited(operation: Operation, look: Look, words: Awaited) -> Iterator[Messag
             yield from _for_grant(step, look, words)
         else:
             yield from _at(step.target, look, words)
-    for binding in operation.released:
-        if not is_released(binding, look):
-            yield from _at_vppb(binding.vppb, look, words) or _at(
-                binding.target, look, words, cleaned=True
-            )
-    for part in operation.freed:
-        if not is_freed(part, look):
-            yield from _at(part.target, look, words, cleaned=True)
-    for wish in operation.restoring:
-        if not is_restored(wish, look):
-            yield from _at(wish.target, look, words)
+    for step in owed(operation, look):
+        yield from _for_release(step, look, words)
+
+
+def unheeded(operation: Operation, look: Look, words: Awaited) -> Iterator[Step]:
+    """Yield the releasing steps that nothing is in the way of. Grants are taken back in time."""
+    return (step for step in owed(operation, look) if not _for_release(step, look, words))
+
+
+def _for_release(step: Step, look: Look, words: Awaited) -> list[Message]:
+    at_vppb = _at_vppb(step.vppb, look, words) if isinstance(step, Unbind) else []
+    cleaned = not isinstance(step, SetQos)
+    return at_vppb or _at(step.target, look, words, cleaned=cleaned)
 
 
 def _for_grant(step: Bind, look: Look, words: Awaited) -> list[Message]:

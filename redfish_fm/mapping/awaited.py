@@ -8,6 +8,7 @@ from redfish_fm.fabric.model import BindTarget, VppbId
 from redfish_fm.fabric.targets import part_name
 from redfish_fm.mapping.facts import Facts
 from redfish_fm.mapping.uris import FABRIC
+from redfish_fm.redfish import messages
 from redfish_fm.redfish.errors import Message
 
 
@@ -39,6 +40,10 @@ class Awaited:
         args = (_name(target), self._port(target), self._vppb(vppb))
         return Message("RedfishFM.UnbindAwaited", args)
 
+    def unheeded(self, step: str, target: BindTarget, within_s: float) -> Message:
+        """Say that hardware does not do what it was told to; `step` is that in words."""
+        return messages.hardware_refused(step, self._port(target), not_observed(within_s))
+
     def left(self, target: BindTarget, vppb: VppbId) -> Message:
         """Say that a part which nobody here wants any more stays: another manager has it."""
         args = (_name(target), self._port(target), self._vppb(vppb))
@@ -59,6 +64,11 @@ class Awaited:
 def fabric_left(fabric: str) -> Message:
     """Say that nobody looks after a fabric any more."""
     return Message("RedfishFM.FabricLeft", (FABRIC.format(fabric=fabric),))
+
+
+def not_observed(within_s: float) -> str:
+    """Return why a step counts as refused although nobody refused it."""
+    return f"not observed within {within_s:g} s"
 
 
 def _name(target: BindTarget) -> str:

@@ -5,7 +5,7 @@ undoing its grants means is decided here. Grants are taken back, releases never 
 (DESIGN section 4). mapping.tasks shows it as a Redfish Task.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -184,12 +184,16 @@ def new_operation(
 
 
 def with_messages(operation: Operation, told: tuple[Message, ...], fabric: str) -> Operation:
-    """Return the operation with what a fabric told of it added, in order."""
-    after = replace(operation, messages=(*operation.messages, *told))
+    """Return the operation with what a fabric told of it added, in order; each is told once."""
+    after = replace(operation, messages=_with_new(operation.messages, told))
     if not fabric or len(operation.fabrics) < 2:
         return after
     before = operation.told.get(fabric, ())
-    return replace(after, told={**operation.told, fabric: (*before, *told)})
+    return replace(after, told={**operation.told, fabric: _with_new(before, told)})
+
+
+def _with_new(before: tuple[Message, ...], told: tuple[Message, ...]) -> tuple[Message, ...]:
+    return (*before, *(each for each in dict.fromkeys(told) if each not in before))
 
 
 def encode_operation(operation: Operation) -> bytes:
@@ -209,15 +213,27 @@ def answer_of(operation: Operation) -> dict[str, Any] | None:
     return msgspec.json.decode(operation.answer, type=dict[str, Any])
 
 
-def still_wanted(index: FabricIndex, operation: Operation) -> bool:
-    """Return whether anything that `operation` granted or allocated is still held by it."""
+def still_wanted(index: FabricIndex, operation: Operation, written: Callable[[str], bool]) -> bool:
+    """Return whether anything that `operation` granted or allocated is still held by it.
+
+    `written` tells whether there is a document or an overlay at a URI. What inventory does not know
+    (its fabric is not served any more, or not discovered yet) is in no index: it is wanted for as
+    long as what asks for it is there.
+    """
     for granted in operation.granted:
         record = index.bindings.get(granted.vppb)
         if record is not None and record.holders & operation.holders_added(granted):
             return True
-    if any(index.bandwidth.wishes.get(wish.holder) == wish for _, wish in operation.bandwidth):
+    wishes = index.bandwidth.wishes
+    if any(
+        wishes[wish.holder] == wish if wish.holder in wishes else written(wish.holder)
+        for _before, wish in operation.bandwidth
+    ):
         return True
-    return any(index.allocations.get(part.target) == part for part in operation.allocated)
+    if any(index.allocations.get(part.target) == part for part in operation.allocated):
+        return True
+    known = {each.holder for each in index.allocations.values()} if operation.allocated else set()
+    return any(written(part.holder) for part in operation.allocated if part.holder not in known)
 
 
 def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
@@ -231,7 +247,11 @@ def take_back(tip: Tip, operation: Operation) -> tuple[Edit, ...]:
     """
     if operation.take_back is TakeBack.NOTHING:
         return ()
-    if not still_wanted(tip.index, operation):
+
+    def written(uri: str) -> bool:
+        return tip.wanted(uri) is not None or tip.overlay(uri) is not None
+
+    if not still_wanted(tip.index, operation, written):
         # The connections of a group may be gone while the group still names who was to join them.
         if operation.take_back not in (TakeBack.REMOVE_MEMBERS, TakeBack.COMPOSITION):
             return ()

@@ -596,3 +596,18 @@ async def test_a_fault_while_showing_that_nobody_answers_ends_no_loop(
         before = loop.cycles
         await asyncio.sleep(60.0)
         assert loop.cycles > before + 1
+
+
+@in_virtual_time
+async def test_what_a_switch_takes_and_never_does_is_not_asked_for_at_full_speed() -> None:
+    async with running_kernel() as rig:
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        rig.faults().next_apply(None, Pretend(claim=False), times=None, only=(Unbind,))
+        assert (await rig.delete(zone)).kind is OutcomeKind.ACCEPTED
+        await asyncio.sleep(55.0)
+        assert 5 < rig.loop().calls["Unbind", "ok"] < 20
+        rig.faults().clear()
+        await rig.converged()
+        # Once it is done, the next time is a first time again.
+        again = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        assert (await rig.delete(again)).kind is OutcomeKind.DELETED

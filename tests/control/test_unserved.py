@@ -7,14 +7,15 @@ import pytest
 from redfish_fm.control.reconcile import Policy
 from redfish_fm.drivers.virtual.driver import VirtualDriver
 from redfish_fm.drivers.virtual.hardware import Hardware
-from redfish_fm.fabric.model import BindTarget, PortId, VppbId
+from redfish_fm.fabric.model import BindTarget, Inventory, PortId, VppbId
 from redfish_fm.fabric.port_control import PortReset, PortResetWish
 from redfish_fm.mapping.operations import Operation, encode_operation
 from redfish_fm.redfish.changes import Edit, Space
 from redfish_fm.redfish.writes import OutcomeKind
 from redfish_fm.store.memory import DurableState
 from tests.control.builders import TASKS, Rig, a_base, always, pcie, running_kernel
-from tests.drivers.fabrics import CXL
+from tests.control.test_parts import CHUNK, a_chunk, mixed, running
+from tests.drivers.fabrics import CXL, PCIE
 from tests.virtual_time import VirtualClock, in_virtual_time
 
 PATIENT = Policy(operation_s=1e6)
@@ -163,3 +164,36 @@ async def test_a_command_to_a_port_there_ends_as_one_that_was_not_answered() -> 
         await rig.kernel.writer.submit(always(edit), "tester")
         assert await ended(rig, task) == "Exception"
         assert messages(rig, task) == [LEFT]
+
+
+@in_virtual_time
+async def test_a_part_that_is_granted_there_is_taken_back_with_what_asks_for_it() -> None:
+    async with running(policy=PATIENT, sync_budget_s=0.5) as rig:
+        rig.hardware["CXL"].cut("cxl1")
+        made = await a_chunk(rig)
+        await rig.kernel.remove_fabric("CXL")
+        async with rig.published.looking:
+            rig.kernel.rebase(a_base(PCIE))
+        assert await ended(rig, str(made.task)) == "Exception"
+        assert not rig.published.exists(CHUNK)
+        await rig.assert_equal_to_disk()
+
+
+@in_virtual_time
+async def test_what_is_not_discovered_yet_after_a_start_is_called_off_by_nobody() -> None:
+    durable, inventory = DurableState(), mixed("CXL")
+    async with running(durable=durable, policy=PATIENT, sync_budget_s=0.5, crash=True) as rig:
+        rig.hardware["CXL"].cut("cxl1")
+        task = str((await a_chunk(rig)).task)
+        hardware = rig.hardware
+    hardware["CXL"].cut("cxl2")
+    unknown = a_base(Inventory("CXL", inventory.name, inventory.kind, inventory.protocol))
+    async with running(durable=durable, hardware=hardware, base=unknown, policy=PATIENT) as rig:
+        await rig.until(lambda: bool(messages(rig, task)))
+        assert rig.get(task)["TaskState"] == "Running"
+        async with rig.published.looking:
+            rig.kernel.rebase(a_base(inventory))
+        for switch in ("cxl1", "cxl2"):
+            rig.hardware["CXL"].heal(switch)
+        assert await ended(rig, task) == "Completed"
+        assert rig.status(CHUNK) == ("Enabled", "OK")

@@ -11,11 +11,13 @@ from redfish_fm.control.reconcile import Policy
 from redfish_fm.control.verdicts import Look
 from redfish_fm.control.waits import LASTING_S, Waits, awaited
 from redfish_fm.drivers.virtual.driver import VirtualDriver
-from redfish_fm.drivers.virtual.faults import Refuse, Slow
+from redfish_fm.drivers.virtual.faults import Pretend, Refuse, Slow
 from redfish_fm.drivers.virtual.hardware import Hardware
 from redfish_fm.fabric.model import (
+    Allocate,
     Bind,
     BindTarget,
+    Deallocate,
     Inventory,
     Media,
     Observation,
@@ -370,3 +372,50 @@ async def test_a_vppb_that_nobody_knows_anything_of_is_shown_busy_among_the_othe
         assert rig.status(CXL_FABRIC) == ("Enabled", "OK")
         driver.busy = frozenset()
         await rig.until(lambda: shown(2) == "Unbound")
+
+
+@in_virtual_time
+async def test_a_release_that_hardware_takes_and_never_does_says_so_after_its_time() -> None:
+    async with running_kernel(sync_budget_s=0.5) as rig:
+        zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
+        rig.faults().next_apply(None, Pretend(claim=False), times=None, only=(Unbind,))
+        gone = await rig.delete(zone)
+        await asyncio.sleep(290.0)
+        assert told(rig, gone.task) == []
+        await asyncio.sleep(100.0)
+        step = "Unbind of vPPB pcie1/1/0"
+        reason = ("HardwareRefused", [step, GPU1_PORT, "not observed within 300 s"])
+        assert told(rig, gone.task) == [reason]
+        # It is still bound: only who takes the fabric out of the configuration ends that.
+        assert (await refused(rig.delete(str(gone.task)))).status == 409
+        assert rig.loop().waits(str(gone.task).rpartition("/")[2])
+        rig.faults().clear()
+        assert await ended(rig, gone.task) == ("Completed", "Warning")
+        assert told(rig, gone.task) == [reason]
+
+
+@in_virtual_time
+async def test_a_part_that_a_device_never_gives_back_can_be_called_off_after_its_time() -> None:
+    async with running(sync_budget_s=0.5) as rig:
+        await a_chunk(rig)
+        (mine,) = parts(rig)
+        rig.faults("CXL").next_apply(None, Pretend(claim=False), times=None, only=(Deallocate,))
+        gone = await rig.delete(CHUNK)
+        await asyncio.sleep(320.0)
+        step = ["Deallocate of ld 0", pooled_port(mine), "not observed within 300 s"]
+        assert told(rig, gone.task) == [("HardwareRefused", step)]
+        assert (await rig.delete(str(gone.task))).kind is OutcomeKind.DELETED
+        assert await ended(rig, gone.task) == ("Cancelled", "Warning")
+
+
+@in_virtual_time
+async def test_what_is_called_off_twice_says_so_once() -> None:
+    async with running(policy=PATIENT, sync_budget_s=0.5) as rig:
+        rig.faults("CXL").next_apply(None, Slow(30.0), only=(Allocate,))
+        made = await a_chunk(rig)
+        await rig.delete(str(made.task))
+        rig.hardware["CXL"].remove_device("pooled1")
+        await asyncio.sleep(60.0)
+        await rig.delete(str(made.task))
+        assert await ended(rig, made.task) == ("Cancelled", "Warning")
+        assert [key for key, _ in told(rig, made.task)].count("TaskCancelled") == 1

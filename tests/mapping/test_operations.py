@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from redfish_fm.fabric.binding import Claim
-from redfish_fm.fabric.model import BindTarget, VppbId
-from redfish_fm.fabric.values import Allocation, Binding, Chunk
+from redfish_fm.fabric.model import BindTarget, Qos, VppbId
+from redfish_fm.fabric.values import Allocation, Binding, Chunk, QosWish
 from redfish_fm.mapping.bindings import binding_edit, binding_key, decode_binding, encode_binding
 from redfish_fm.mapping.drafts import Draft, TakeBack
 from redfish_fm.mapping.granting import Grant, to_draft
@@ -155,9 +155,13 @@ def test_a_part_is_hardware_work_of_its_own_and_is_held_while_it_lasts(tip: Memo
     assert decode_operation(encode_operation(operation)) == operation
 
 
+def nothing(_uri: str) -> bool:
+    return False
+
+
 def test_a_refused_part_takes_its_document_along(tip: MemoryTip) -> None:
     operation = chunk_made(tip)
-    assert still_wanted(tip.index, operation)
+    assert still_wanted(tip.index, operation, nothing)
     (edit,) = take_back(tip, operation)
     assert (edit.key, edit.post) == (CHUNK, None)
 
@@ -166,10 +170,23 @@ def test_a_part_that_is_gone_or_another_ones_by_now_is_left_alone(tip: MemoryTip
     operation = chunk_made(tip)
     other = replace(PART, size_mib=512)
     tip.index.put_chunk(Chunk(CHUNK, "unit", None, 512, allocation=other))
-    assert not still_wanted(tip.index, operation)
+    assert not still_wanted(tip.index, operation, lambda _uri: True)
     assert take_back(tip, operation) == ()
     tip.index.remove_chunk(CHUNK)
+    del tip.documents[CHUNK]
     assert take_back(tip, operation) == ()
+
+
+def test_what_inventory_does_not_know_is_wanted_while_its_document_is_there(tip: MemoryTip) -> None:
+    operation = chunk_made(tip)
+    tip.index.remove_chunk(CHUNK)
+    assert still_wanted(tip.index, operation, lambda uri: uri == CHUNK)
+    (edit,) = take_back(tip, operation)
+    assert (edit.key, edit.post) == (CHUNK, None)
+    wish = QosWish("F", PART.target, Qos(10, 50), "/ld")
+    limited = replace(operation, allocated=(), bandwidth=((wish, wish),))
+    assert still_wanted(tip.index, limited, lambda uri: uri == "/ld")
+    assert not still_wanted(tip.index, limited, nothing)
 
 
 def test_what_is_freed_can_not_be_taken_back(tip: MemoryTip) -> None:

@@ -187,10 +187,17 @@ def test_of_what_was_taken_back_the_fabric_that_refused_says_so() -> None:
 
 
 def test_messages_stand_in_the_order_they_were_told_in() -> None:
-    task = with_messages(with_messages(of_two_fabrics(), (REFUSED,), "mem"), (REFUSED,), "pod")
-    task = with_messages(task, (Message("Base.OperationTimeout"),), "mem")
-    assert [each.key for each in task.messages] == [REFUSED.key] * 2 + ["Base.OperationTimeout"]
-    assert [each.key for each in task.told["mem"]] == [REFUSED.key, "Base.OperationTimeout"]
+    other, late = replace(REFUSED, args=("B", "P2", "no")), Message("Base.OperationTimeout")
+    task = with_messages(with_messages(of_two_fabrics(), (REFUSED,), "mem"), (other,), "pod")
+    task = with_messages(task, (late,), "mem")
+    assert task.messages == (REFUSED, other, late)
+    assert task.told["mem"] == (REFUSED, late)
+
+
+def test_what_was_told_already_is_not_told_again() -> None:
+    task = with_messages(of_two_fabrics(), (REFUSED, REFUSED), "mem")
+    task = with_messages(with_messages(task, (REFUSED,), "mem"), (REFUSED,), "pod")
+    assert task.messages == (REFUSED,) == task.told["mem"] == task.told["pod"]
 
 
 def test_in_one_fabric_messages_are_kept_once() -> None:
