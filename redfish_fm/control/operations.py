@@ -191,8 +191,9 @@ class Operations:
         `endless`: what is left may never be done there, and whatever is left has no host.
         """
         self._come_to(operation, fabric, done)
-        stuck = self._endless.get(operation.id, frozenset()) - {fabric}
-        self._endless[operation.id] = stuck | {fabric} if endless else stuck
+        stuck = self._endless.pop(operation.id, frozenset()) - {fabric}
+        if endless or stuck:
+            self._endless[operation.id] = stuck | {fabric} if endless else stuck
         left = self._seen_of(operation) - {fabric}
         if left:
             self._seen[operation.id] = (operation, left)

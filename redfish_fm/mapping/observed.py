@@ -69,8 +69,7 @@ class ObservedFabric:
         for edit in edits:
             if edit.key.startswith(FABRIC_PREFIX):
                 # What lies in another fabric is looked at by whoever looks after that one.
-                ours = edit.key.startswith(self._below) or edit.key == self.uri
-                if ours and edit.space is Space.DOCUMENT:
+                if edit.space is Space.DOCUMENT and edit.key.startswith(self._below):
                     self._touched.add(edit.key)
             elif is_system(edit.key):
                 # It has devices in several fabrics, and is said anew by none of them alone.

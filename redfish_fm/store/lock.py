@@ -47,7 +47,7 @@ class DirectoryLock:
 def identity(path: Path) -> tuple[int, int] | None:
     """Return which file is at `path` now, whatever its content; None where there is none."""
     try:
-        found = os.stat(path)  # a third of what Path.stat costs, at each commit
+        found = path.stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -41,6 +41,16 @@ async def ended(rig: Rig, task: str) -> str:
 
 
 @in_virtual_time
+async def test_the_loop_of_a_fabric_that_is_taken_out_hears_of_nothing_any_more() -> None:
+    async with running_kernel() as rig:
+        loop, following = rig.loop("PCIe"), rig.kernel.writer.on_publish
+        await taken_out(rig)
+        for told in (loop.published, loop.commanded):
+            with pytest.raises(ValueError, match="follows nothing"):
+                following.remove(told)
+
+
+@in_virtual_time
 async def test_a_release_ends_with_the_fabric_it_waits_for() -> None:
     async with running_kernel(policy=PATIENT) as rig:
         zone = (await rig.zone(pcie("host1-1"), pcie("gpu1"))).uri
